@@ -70,11 +70,16 @@ static int take_lock(const char *root, double seconds, const char *if_held)
 static int restore(const char *root, double seconds, const char *if_held)
 {
 	int status = take_lock(root, seconds, if_held);
+	unsigned int count;
 
 	wakeup_hold_end();
-	if (status == EXIT_SUCCESS)
-		log_line(LOG_LEVEL_EVENT, "%u knobs put back", state_restore(root));
-	return knob_left(0) ? EXIT_FAILURE : status;
+	if (status != EXIT_SUCCESS)
+		return status;
+	count = state_restore(root);
+	if (count == STATE_UNREAD)
+		return EXIT_FAILURE;
+	log_line(LOG_LEVEL_EVENT, "%u knobs put back", count);
+	return knob_left(0) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int stop(const char *root)
@@ -144,7 +149,8 @@ static int look_after_mounts(const struct settings *s, int argc, char **argv)
 		if (err)
 			return err;
 		wakeup_hold_end();
-		state_restore(s->root);
+		if (state_restore(s->root) == STATE_UNREAD)
+			return EXIT_FAILURE; /* its own record would take that one's place */
 	}
 	err = daemon_run(s, argc, argv);
 	return err ? fail(EXIT_FAILURE, "%s", strerror(err)) : EXIT_SUCCESS;

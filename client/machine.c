@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Memory and its limits. See machine.h. */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,23 +8,15 @@
 
 #include "machine.h"
 #include "common/log.h"
+#include "common/text.h"
 
 static ssize_t read_text(struct price_source *s, const char *name, char *buf, size_t size)
 {
 	const struct machine *m = (const struct machine *)s;
 	char path[SOURCE_NAME + KNOB_PATH];
-	size_t length = 0;
-	ssize_t n = 1;
-	int fd;
 
 	snprintf(path, sizeof(path), "%s%s", m->root, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	while (length < size && (n = read(fd, buf + length, size - length)) > 0)
-		length += (size_t)n; /* files of /proc come in pieces */
-	close(fd);
-	return n < 0 ? -1 : (ssize_t)length;
+	return text_read_path(path, buf, size);
 }
 
 void machine_init(struct machine *m, const char *root, uint32_t flush_point, bool dry_run)
@@ -255,33 +246,59 @@ static void say_calm(struct machine *m)
 			 m->dry_run ? "would be" : "is", m->raised ? "raised" : "back");
 }
 
-/* Below the point where the kernel would make writers wait with the limit as it was. */
-static bool drained(const struct machine *m)
+/* Percent of memory that is dirty, as both limits are counted; 0: not known. */
+static double dirty_percent(struct machine *m)
 {
-	const double limit =
-		(double)m->limit_pages * (double)m->limit.found / fmax((double)m->limit.ours, 1);
+	return m->limit_pages
+		       ? (double)m->meter.dirty_pages * limit_ratio(m) / (double)m->limit_pages
+		       : 0;
+}
 
-	return !m->limit_pages ||
-	       (double)m->meter.dirty_pages < ((double)m->background_pages + limit) / 2;
+/* Below the point where the kernel would make writers wait with the limits as they were. */
+static bool drained(const struct machine *m, double dirty)
+{
+	return dirty < (double)(m->background.found + m->limit.found) / 2;
+}
+
+/* The point from where the kernel writes is a little below what is DIRTY: it writes, and makes nobody wait for that. */
+static void lower_background(struct machine *m, double dirty, const struct knob_recorder *recorder)
+{
+	uint64_t point = dirty > FLUSH_DRAIN_ROOM ? (uint64_t)(dirty - FLUSH_DRAIN_ROOM) : 0;
+
+	if (!m->background.held)
+		return;
+	if (point > m->flush_point)
+		point = m->flush_point;
+	/* one that somebody else has set meanwhile is theirs: to write it would undo a limit in bytes */
+	if (point <= m->background.found || !knob_holds_on(&m->background) ||
+	    (point != m->background.ours && !knob_turn(&m->background, point, recorder)))
+		knob_release(&m->background);
+}
+
+static void drain(struct machine *m, const struct knob_recorder *recorder)
+{
+	const double dirty = dirty_percent(m);
+
+	if (m->drain_until <= 0)
+		m->drain_until = m->now + FLUSH_DRAIN_MAX;
+	if (!knob_holds_on(&m->limit) || drained(m, dirty) || m->now >= m->drain_until) {
+		m->drain_until = 0;
+		machine_flush_point(m, false, recorder);
+	} else {
+		lower_background(m, dirty, recorder);
+	}
 }
 
 static void follow(struct machine *m, bool raise, const struct knob_recorder *recorder)
 {
-	if (raise || !m->raised || m->dry_run) {
-		m->drain_until = 0;
-		if (raise && m->raised && !m->background.held) /* it drained: the other again */
-			m->raised = false;
-		machine_flush_point(m, raise, recorder);
+	if (m->raised && !raise && !m->dry_run) {
+		drain(m, recorder);
 		return;
 	}
-	if (m->drain_until <= 0) {
-		knob_release(&m->background);
-		m->drain_until = m->now + FLUSH_DRAIN_MAX;
-	}
-	if (drained(m) || m->now >= m->drain_until) {
-		m->drain_until = 0;
-		machine_flush_point(m, false, recorder);
-	}
+	if (raise && m->drain_until > 0) /* it drained: the other again */
+		m->raised = false;
+	m->drain_until = 0;
+	machine_flush_point(m, raise, recorder);
 }
 
 void machine_flush_follow(struct machine *m, bool raise, const struct knob_recorder *recorder)

@@ -12,9 +12,10 @@
  *
  * The flushing point: where dirty memory makes the kernel write, whatever a single mount may hold.
  * While a mount defers it can be raised (CA-NFS, section 2.1); without that deferral holds little
- * more than the limit as it is. When deferral ends, the point from where the kernel writes is put back at
- * once, and the limit where writers wait when what is dirty has drained below it, FLUSH_DRAIN_MAX later at
- * most: put back at once it would stop all writers for as long as draining takes.
+ * more than the limit as it is. The kernel makes writers wait from the middle between that point and the limit on.
+ * When deferral ends, the point follows what is dirty down to where it was, so that the kernel writes, and the limit is
+ * put back when what is dirty has drained below where writers would wait then, FLUSH_DRAIN_MAX later at most: put back
+ * at once either would stop all writers for as long as draining takes.
  */
 #ifndef CLIENT_MACHINE_H
 #define CLIENT_MACHINE_H
@@ -35,6 +36,8 @@
 #define MEMORY_SHORT 8
 /* s */
 #define FLUSH_DRAIN_MAX 60
+/* While it drains the flushing point is so much below what is dirty (percent of memory). */
+#define FLUSH_DRAIN_ROOM 5
 /* Bytes a second that programs may write into memory. */
 #define BURST_RATE 1e9
 /* ns: over which the network's use is averaged. */

@@ -347,6 +347,7 @@ int metrics_write(struct watch_host *h, double now, const char *path)
 	FILE *out;
 	int err;
 
+	watch_read_mounts(h, now); /* where no mount is looked after nobody else does */
 	if (mount_table_may_hang(&h->mounts, path))
 		return EREMOTE;
 	out = open_memstream(&text, &size);

@@ -106,20 +106,42 @@ static FILE *state_open(const char *root)
 	return fopen(path, "re");
 }
 
-char *state_text(const char *root)
+/* All of IN, to be freed; NULL: it cannot be read, or there is no memory. */
+static char *whole_text(FILE *in)
 {
-	FILE *in = state_open(root), *out;
 	char *text = NULL;
 	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	bool good = out != NULL;
 	int c;
 
-	if (!in)
-		return NULL;
-	out = open_memstream(&text, &size);
 	for (size_t n = 0; out && n < TEXT_MAX && (c = getc_unlocked(in)) != EOF; n++)
 		putc_unlocked(c ? c : '?', out); /* a 0, which no agent wrote, ends nothing */
+	good &= !ferror(in);
+	if (out && fclose(out) == 0 && good)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* The record, as whole_text() has it; "": there is none. */
+static char *read_text(const char *root)
+{
+	FILE *in = state_open(root);
+	char *text;
+
+	if (!in)
+		return errno == ENOENT ? strdup("") : NULL;
+	text = whole_text(in);
 	fclose(in);
-	if (out && fclose(out) == 0 && size)
+	return text;
+}
+
+char *state_text(const char *root)
+{
+	char *text = read_text(root);
+
+	if (text && *text)
 		return text;
 	free(text);
 	return NULL;
@@ -262,10 +284,16 @@ void state_end(const char *root)
 
 unsigned int state_restore(const char *root)
 {
-	char *text = state_text(root), *rest = text, *line, *whole = text;
+	char *text = read_text(root), *rest = text, *line, *whole = text;
 	unsigned int count = 0;
 	struct knob k;
 
+	if (!text) {
+		log_line(LOG_LEVEL_WARN,
+			 "%s%s: cannot be read now: what it tells of is not put back: %s", root,
+			 STATE_FILE, strerror(errno));
+		return STATE_UNREAD;
+	}
 	while (rest && *rest) {
 		line = strsep(&rest, "\n");
 		if (rest)

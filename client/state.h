@@ -18,6 +18,7 @@
 #ifndef CLIENT_STATE_H
 #define CLIENT_STATE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -47,8 +48,10 @@ char *state_text(const char *root);
 bool state_print(const char *root);
 /* Reads a line of a knob that an agent turns: any bytes may come. False: it is none. */
 bool state_parse(const char *root, const char *line, struct knob *k);
-/* Puts back the knobs of an agent that is no more; how many. Its metrics go, for they would tell of it for
- * ever. Only with the lock. */
+/* A record stands there and cannot be read now: it stays, and nothing was put back. */
+#define STATE_UNREAD UINT_MAX
+/* Puts back the knobs of an agent that is no more; how many, or STATE_UNREAD, which is said. Its metrics go, for they would
+ * tell of it for ever. Only with the lock. */
 unsigned int state_restore(const char *root);
 
 #endif

@@ -81,7 +81,7 @@ static void adopt_mount(struct watch_host *h, struct watch *w, const struct moun
 			 w->path, owner->path);
 }
 
-static void read_mounts(struct watch_host *h, double now)
+void watch_read_mounts(struct watch_host *h, double now)
 {
 	char path[KNOB_PATH];
 
@@ -105,7 +105,7 @@ void watch_look(struct watch_host *h, struct watch *w, double now)
 {
 	struct mount m;
 
-	read_mounts(h, now);
+	watch_read_mounts(h, now);
 	if (w->looked != h->mounts.changes) {
 		mount_table_find(&h->mounts, w->path, &m);
 		if (!mount_same(&m, &w->mount))

@@ -185,7 +185,9 @@ void watch_keep_release(struct watch_host *h);
 void watch_keep_show(const struct watch_host *h, FILE *out);
 /* Judges, and turns the knobs. */
 void watch_act(struct watch_host *h, struct watch *w, double now);
-/* Looks what is mounted, which is read once for many watches: MOUNTS_PACE. */
+/* What is mounted is read again, once for many watches: MOUNTS_PACE. */
+void watch_read_mounts(struct watch_host *h, double now);
+/* Looks what is mounted. */
 void watch_look(struct watch_host *h, struct watch *w, double now);
 /* Looks, takes a reply if there is one, judges, acts, and asks again when it is time. */
 void watch_tick(struct watch_host *h, struct watch *w, double now);

@@ -46,7 +46,7 @@ class Machine:
     def __init__(self, work, name):
         self.root = f"{work}/{name}"
         for directory in ("proc/self", "proc/sys/vm", "sys/class/bdi/0:47", "run", "mnt/n"):
-            os.makedirs(f"{self.root}/{directory}")
+            os.makedirs(f"{self.root}/{directory}", exist_ok=True)
         self.write("proc/self/mountinfo", NFS)
         self.ample_memory()
         for knob, value in (("sys/class/bdi/0:47/min_ratio", 0),
@@ -106,6 +106,13 @@ class Machine:
 
     def command(self, agent, *arguments):
         return [agent, "--root", self.root, "--replies", self.replies, *arguments]
+
+
+class Root(Machine):
+    """... whose agent has that directory for its root: what is installed there."""
+
+    def command(self, agent, *arguments):
+        return ["chroot", self.root, agent, "--replies", "/replies", *arguments]
 
 
 class Server(threading.Thread):

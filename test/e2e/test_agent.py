@@ -85,9 +85,10 @@ def test_knobs(agent, work):
     machine.dirty(380000)
     e2e.check(a.waits("writes: normal") and e2e.wait_for(machine_ratio_is(machine, 0), LONG),
               "our memory is full too: deferral ends", a.text)
-    e2e.check(e2e.wait_for(lambda: machine.flush_point == (10, 80), LONG),
-              "and the flushing point is as it was, not yet the limit", machine.flush_point)
-    machine.dirty(100000)
+    machine.dirty(200000)  # of 400,000, which are 80 % of memory
+    e2e.check(e2e.wait_for(lambda: machine.flush_point == (35, 80), LONG),
+              "and the flushing point follows what is dirty, not yet the limit", machine.flush_point)
+    machine.dirty(50000)
     server.prices = (0.0, 0.0)
     e2e.check(e2e.wait_for(lambda: machine.flush_point == (10, 20), LONG),
               "which follows when what is dirty has drained", machine.flush_point)

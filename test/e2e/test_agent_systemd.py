@@ -19,7 +19,8 @@ import guests
 from test_agent import read_on
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-UNIT, MOUNT = "ca-nfs-agent.service", "/mnt/nfs"
+UNIT, MOUNT, AUTO = "ca-nfs-agent.service", "/mnt/nfs", "/mnt/auto"
+IDLE = 4  # s: then systemd unmounts AUTO
 CONFIG, RECORD = "/etc/ca-nfs-agent.conf", "/run/ca-nfs-agent.state"
 METRICS = "/var/lib/prometheus/node-exporter/ca-nfs-agent.prom"
 SETTINGS = f"fstab yes\ninterval 0.5\nflush-point 60\nmetrics {METRICS}\n"
@@ -128,6 +129,20 @@ def stop_and_judge(m, what):
               f"{what}: no record and no metrics are left")
 
 
+def test_automount(m, server):
+    """The agent neither mounts what waits for its first use nor keeps it mounted."""
+    status, why = m("automount", port=server.port, mport=server.mport, export="/e1", at=AUTO,
+                    option=OPTION, idle=IDLE)
+    e2e.check(status == 0 and m.systemctl("start", UNIT)[0] == 0 and
+              e2e.wait_for(lambda: f"{AUTO}: waits to be mounted (autofs): not yet" in m.said(), LONG),
+              "an .automount unit: not yet", (why, m.said()))
+    e2e.check(not m("is_mounted", at=AUTO), "and the agent does not mount it", m.said())
+    e2e.check(m("read", path=f"{AUTO}/f0") > 0 and m("is_mounted", at=AUTO), "its first use does", m.said())
+    e2e.check(e2e.wait_for(lambda: not m("is_mounted", at=AUTO), LONG, POLL),
+              "and when nobody uses it systemd can unmount it", m.said())
+    e2e.check(m.systemctl("stop", UNIT)[0] == 0, "the agent ends", m.said())
+
+
 def test_full_run(m):
     e2e.check(m.waits_deferral(), "started again: deferred", m.said())
     left = m("fill_run")
@@ -202,8 +217,9 @@ def run_all(m, server, agent):
     test_memory_limit(m)
     test_hanging_server(m, server)
     work.stop().value()
+    m.guest.call("client.unmount", at=MOUNT)  # of the same export: the kernel counts what is read of both as one
+    test_automount(m, server)
     test_wrong_settings(m)
-    m.guest.call("client.unmount", at=MOUNT)
 
 
 def main():

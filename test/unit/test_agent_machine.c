@@ -145,20 +145,32 @@ static void begin_to_drain(struct machine *m)
 	machine_flush_follow(m, false, &recorder);
 }
 
-/* The limit where writers wait stays until what is dirty has drained; the point from where the kernel
- * writes does not. */
+/* The limit where writers wait stays until what is dirty has drained, of 400,000 pages, which are 80 % of memory here; the
+ * point from where the kernel writes follows that, so that nobody waits. */
 static void test_the_limit_follows_when_it_has_drained(void **state)
 {
 	struct machine m;
 
 	begin_to_drain(&m);
-	assert_int_equal(files_number(BACKGROUND), 10);
+	assert_int_equal(files_number(BACKGROUND), 55);
 	assert_int_equal(files_number(LIMIT), 80);
 	machine_flush_follow(&m, true, &recorder); /* again, before it has drained */
 	assert_int_equal(files_number(BACKGROUND), 60);
+	set_dirty(390000, 0); /* a writer goes on */
+	machine_look(&m);
 	machine_flush_follow(&m, false, &recorder);
+	assert_int_equal(files_number(BACKGROUND), 60);
+	set_dirty(150000, 0);
+	machine_look(&m);
+	machine_flush_follow(&m, false, &recorder);
+	assert_int_equal(files_number(BACKGROUND), 25);
 	assert_int_equal(files_number(LIMIT), 80);
-	set_dirty(1000, 0);
+	set_dirty(75010, 0);
+	machine_look(&m);
+	machine_flush_follow(&m, false, &recorder);
+	assert_int_equal(files_number(BACKGROUND), 10);
+	assert_int_equal(files_number(LIMIT), 80);
+	set_dirty(74000, 0);
 	machine_look(&m);
 	machine_flush_follow(&m, false, &recorder);
 	assert_int_equal(files_number(LIMIT), 20);
@@ -174,6 +186,46 @@ static void test_the_limit_follows_at_last(void **state)
 	machine_network(&m, &none, (1 + FLUSH_DRAIN_MAX) * UINT64_C(1000000000));
 	machine_flush_follow(&m, false, &recorder);
 	assert_int_equal(files_number(LIMIT), 20);
+}
+
+/* While it drains no record can be made, or somebody sets the point (0: in bytes): it is back, or theirs. */
+static void test_a_point_that_cannot_follow(void **state)
+{
+	static const unsigned int theirs[] = {0, 5, 70};
+	struct machine m;
+
+	for (unsigned int i = 0; i < 4; i++) {
+		int stands = i == 3 ? 10 : (int)theirs[i];
+
+		files(state);
+		begin_to_drain(&m);
+		if (i < 3)
+			files_put(BACKGROUND, "%u\n", theirs[i]);
+		else
+			recordable = false;
+		set_dirty(260000, 0);
+		machine_look(&m);
+		machine_flush_follow(&m, false, &recorder);
+		assert_int_equal(files_number(BACKGROUND), stands);
+		assert_false(m.background.held);
+		assert_int_equal(files_number(LIMIT), 80);
+		machine_flush_point(&m, false, &recorder);
+		assert_int_equal(files_number(BACKGROUND), stands);
+		assert_int_equal(files_number(LIMIT), 20);
+	}
+}
+
+/* ... or the limit: then what is dirty cannot be told any more, and the point is back at once. */
+static void test_a_limit_that_ends_draining(void **state)
+{
+	struct machine m;
+
+	begin_to_drain(&m);
+	files_put(LIMIT, "0\n");
+	machine_flush_follow(&m, false, &recorder);
+	assert_int_equal(files_number(BACKGROUND), 10);
+	assert_int_equal(files_number(LIMIT), 0);
+	assert_false(m.raised || m.limit.held || m.background.held);
 }
 
 /* While it drains somebody sets the limit: raised again it goes back to theirs; in bytes, or higher, it is left alone. */
@@ -342,6 +394,8 @@ int main(void)
 		cmocka_unit_test_setup(test_limits_that_are_left_alone, files),
 		cmocka_unit_test_setup(test_the_limit_follows_when_it_has_drained, files),
 		cmocka_unit_test_setup(test_the_limit_follows_at_last, files),
+		cmocka_unit_test_setup(test_a_point_that_cannot_follow, files),
+		cmocka_unit_test_setup(test_a_limit_that_ends_draining, files),
 		cmocka_unit_test_setup(test_a_limit_that_somebody_sets_while_it_drains, files),
 		cmocka_unit_test_setup(test_a_limit_that_somebody_sets_meanwhile, files),
 		cmocka_unit_test_setup(test_room_that_a_deferral_makes, files),

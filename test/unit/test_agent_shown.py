@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """How the experiments of ca-nfs-agent are judged, with made-up figures, and what is read of a
 guest's kernel."""
+import contextlib
 import os
 import sys
+import types
 import unittest
 
 sys.dont_write_bytecode = True
@@ -33,6 +35,42 @@ def rounds_of(**series):
     return rounds.Rounds([{"run": 0, "series": name, "round": n, "circumstances": CALM,
                            "figures": {"x": value}}
                           for name, values in series.items() for n, value in enumerate(values)])
+
+
+class Pairs(unittest.TestCase):
+    """The agent is off and on in turns, each first in turn, and no work reads what another has read."""
+
+    def test_the_turns(self):
+        made, slept = [], []
+
+        class At:
+            on = None
+
+            def __init__(self):
+                self.guests = [types.SimpleNamespace(call=self.call)]
+
+            @contextlib.contextmanager
+            def agents(self, arguments):
+                self.on = arguments
+                yield
+                self.on = None
+
+            def call(self, _, number, **more):
+                made.append((self.on, number))
+                return 2.0 if self.on is None else 2.0 + number / 10
+        kept, agent_costs.time = agent_costs.time, types.SimpleNamespace(sleep=slept.append)
+        try:
+            found = agent_costs.pairs(At(), ("--x",), 2)
+        finally:
+            agent_costs.time = kept
+        self.assertEqual(made, [(None, 0), (("--x",), 1), (("--x",), 3), (None, 2)])
+        self.assertEqual(slept, [agent_bed.SETTLE] * 2)
+        self.assertEqual(found, [(2.0, 2.1), (2.0, 2.3)])
+
+    def test_a_pair_is_compared_with_itself(self):
+        found = agent_costs.paired([(1.0, 1.1), (2.0, 2.2), (4.0, 2.0)])
+        self.assertAlmostEqual(found["ratio"], 1.1)
+        self.assertEqual((found["off_s"], found["on_s"]), (2.0, 2.0))
 
 
 class Possible(unittest.TestCase):

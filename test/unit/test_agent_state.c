@@ -116,6 +116,32 @@ static void test_a_full_run(void **state)
 	assert_int_equal(rename("/tmp/ra-no-run", files_path("/run")), 0);
 }
 
+static void files_may_be(rlim_t most)
+{
+	struct rlimit limit;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = most;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* No file can be opened just now: the record stays for the next one who looks. */
+static void test_a_record_that_cannot_be_read(void **state)
+{
+	struct knob ratio = held(RATIO, 0, 50), readahead = held(READAHEAD, 128, 16);
+	struct rlimit before;
+
+	getrlimit(RLIMIT_NOFILE, &before);
+	assert_int_equal(write_record(&ratio, &readahead), 0);
+	files_may_be(0);
+	assert_true(state_restore(files_root) == STATE_UNREAD);
+	files_may_be(before.rlim_cur);
+	assert_int_equal(files_number(RATIO), 50);
+	assert_int_equal(state_restore(files_root), 2);
+	assert_int_equal(files_number(RATIO), 0);
+	assert_false(state_stands(files_root));
+}
+
 /* What is being turned is added; the last line about a knob counts, and part of one says nothing. */
 static void test_lines_are_added(void **state)
 {
@@ -213,6 +239,7 @@ int main(void)
 		cmocka_unit_test_setup(test_somebody_elses, knobs),
 		cmocka_unit_test_setup(test_a_mount_that_is_gone, knobs),
 		cmocka_unit_test_setup(test_a_full_run, knobs),
+		cmocka_unit_test_setup(test_a_record_that_cannot_be_read, knobs),
 		cmocka_unit_test_setup(test_it_is_shown, knobs),
 		cmocka_unit_test(test_metrics_go),
 	};
