@@ -13,12 +13,12 @@ together, ends1 one reader of the ends of many files of 4 MiB (as many as --size
 random order, each by LOOKUP and the three READs of a reader of an archive's index or of a columnar
 file's footer, tails1 the same with the last 64 KiB of each by 4 KiB downwards, last1 with its last
 4 KiB only, heads1 with its first 256 KiB (with more readers they divide the files, and what
-counts is files a second), random8k one random reader of 8 KiB, random8kx4 four of them, mixed8+1
-eight streams beside one random reader, mixed4+1w2 four streams and a random reader as long as two writers write and COMMIT,
-write1+1 a writer (then COMMIT) beside a random reader that does all its reads, lazy1+1 the same
-without COMMIT, write0+1 the reader of these workloads alone, oltp12 twelve clients with
-transactions of random reads, random writes and a stable write of their log, cached64k a sequential
-reader of 64 KiB whose file is resident, fsstat FSSTAT calls.
+counts is files a second), random8k one random reader of 8 KiB, random8kx4 four of them, random8ko32
+one with 32 outstanding, mixed8+1 eight streams beside one random reader, mixed4+1w2 four streams
+and a random reader as long as two writers write and COMMIT, write1+1 a writer (then COMMIT) beside a
+random reader that does all its reads, lazy1+1 the same without COMMIT, write0+1 the reader of these
+workloads alone, oltp12 twelve clients with transactions of random reads, random writes and a stable
+write of their log, cached64k a sequential reader of 64 KiB whose file is resident, fsstat FSSTAT calls.
 
 A workload also says which memory its server has (machine.py): those that write have little, lazy
 ones ample.
@@ -74,7 +74,7 @@ GROUPS["prices"] = GROUPS["writeback"] + GROUPS["oltp"] + ["fsstat"]
 GROUPS["all"] = GROUPS["table"] + GROUPS["shared"] + GROUPS["mixed"]
 
 FORMS = "seqN beginN strideN sharedN reorderP forwardSk backwardSk sparseSkPk sparseSkPm iorB backsparseSkPk backiorB tilesNxN cursorsN " \
-    "endsN tailsN lastN headsN randomSk randomSkxN mixedN+M mixedN+MwW writeN+M lazyN+M " \
+    "endsN tailsN lastN headsN randomSk randomSkxN randomSkoQ randomSkxNoQ mixedN+M mixedN+MwW writeN+M lazyN+M " \
     "oltpN cachedSk fsstat " + isolation.FORMS
 
 
@@ -206,12 +206,13 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
     def random(match):
         kib = _number(match[1], 1, 1024, name)
         n = _number(match[2] or "1", 1, 256, name)
+        at_once = _number(match[3] or "1", 1, 256, name)
         count = min(random_count or 1000, size // n // (kib * KIB))
         if count < 1:
             raise ValueError(f"work {name}: needs --size of at least {n * kib} KiB")
         return Workload(name, n, size // n // 4096 * 4096,
                     ["--work", "random", "--readers", n, "--size", size // n // 4096 * 4096,
-                     "--request", kib * KIB, "--outstanding", 1, "--count", count])
+                     "--request", kib * KIB, "--outstanding", at_once, "--count", count])
 
     def mixed(match):
         n = _number(match[1], 1, 128, name)
@@ -285,7 +286,7 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
                         (r"(back)?(?:sparse(\d+)k(\d+)([km])|ior(\d+))", records),
                         (r"tiles(\d+)x(\d+)", tiles), (r"cursors(\d+)", cursors),
                         (r"(ends|tails|last|heads)(\d+)", ends),
-                        (r"random(\d+)k(?:x(\d+))?", random),
+                        (r"random(\d+)k(?:x(\d+))?(?:o(\d+))?", random),
                         (r"mixed(\d+)\+(\d+)(?:w(\d+))?", mixed),
                         (r"(write|lazy|apart)(\d+)\+(\d+)", write), (isolation.FORM, clients),
                         (r"oltp(\d+)", oltp), (r"cached(\d+)k", cached),

@@ -113,7 +113,7 @@ def scene(bed, kind, lay_out, fsal=None, memory="small", **disk_settings):
 class Mounted:
     """Guests with the export mounted, and where ARGUMENTS are not None the agent on it: the
     arguments of all, or a tuple for each (None: on that one it is off). At the end of `with` the agents have ended, .decisions
-    holds what each said, and every knob is as it was found."""
+    holds what each said, and every knob is as it was found. `with at.agents(arguments):` they are there for a while."""
 
     def __init__(self, bed, booted, disk, server, arguments, believed=None):
         self.guests, self.disk, self.server, self.arguments = booted, disk, server, arguments
@@ -135,27 +135,33 @@ class Mounted:
             self.before = self._each("client.knobs")
             self.sampled = [g.start("client.watch_knobs") for g in self.guests]
             if self.arguments is not None:
-                self._start_agents()
+                self._start_agents(self.arguments)
         except BaseException:
             self._leave()
             raise
         return self
 
-    def _start_agents(self):
+    @contextlib.contextmanager
+    def agents(self, arguments):
+        try:
+            self._start_agents(arguments)
+            yield
+        finally:
+            self._end_agents()
+
+    def _start_agents(self, arguments):
         began = time.monotonic()
-        own = self.arguments if self.arguments and isinstance(self.arguments[0], tuple) else \
-            [self.arguments] * len(self.guests)
-        started = [guest for guest, arguments in zip(self.guests, own) if arguments is not None]
-        for guest, arguments in zip(self.guests, own):
+        own = arguments if arguments and isinstance(arguments[0], tuple) else [arguments] * len(self.guests)
+        started = [guest for guest, its in zip(self.guests, own) if its is not None]
+        for guest, its in zip(self.guests, own):
             if guest in started:
-                guest.call("client.agent_start", program=self.program, arguments=arguments)
+                guest.call("client.agent_start", program=self.program, arguments=its)
         if self.believed and not all(guest.call("client.agent_waits", text=BELIEVED, seconds=20)
                                      for guest in started):
             raise guests.Failed("an agent does not believe the server's prices")
         time.sleep(max(0, SETTLE - (time.monotonic() - began)))
 
     def _end_agents(self):
-        self.ranges = [j.stop().value() for j in self.sampled]
         ended = self._each("client.agent_end")
         after = self._each("client.knobs")
         if after != self.before:
@@ -169,6 +175,7 @@ class Mounted:
         """What was written in vain need not wait for the disk."""
         self.disk.timing(False)
         try:
+            self.ranges = [j.stop().value() for j in self.sampled]
             self._end_agents()
         finally:
             for guest in self.mounted:

@@ -122,13 +122,15 @@ def machine_of(stored):
 
 def provenance(stored):
     """When, of which code, and what went on beside the rounds that count."""
-    counted = [r["circumstances"] for r in stored["rounds"]
-               if "circumstances" in r and not r["circumstances"]["marked"]]
+    rounds = [r for r in stored["rounds"]
+              if "circumstances" in r and not r["circumstances"]["marked"]]
+    counted, times = [r["circumstances"] for r in rounds], len({r["round"] for r in rounds})
     parts = [stored["date"][:10], f"commit {stored['machine']['commit'] or 'unknown'}"]
     if stored["quick"]:
         parts.append("quick")
     if counted:
-        parts.append(f"{len(counted)} rounds, steal at most "
+        parts.append(f"{len(counted)} measurements in {times} round{'s'[:times > 1]}, "
+                     "steal at most "
                      f"{max(c['steal_percent'] for c in counted):.1f} %")
         again = sum(c["read_again_pages"] for c in counted)
         if again:

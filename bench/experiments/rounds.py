@@ -37,6 +37,8 @@ STEAL_MOST = 5     # percent of the processors' time that others may have had du
 TRIES, TRIES_QUICK = 4, 3   # of a round
 CALM_WINDOW = 2    # seconds over which steal is looked at before a round is made again
 CALM_MOST = 30     # seconds that a round waits for others to let go of the processors
+TICKS_S = os.sysconf("SC_CLK_TCK")  # of /proc/stat
+NO_TICKS = 0, 0, 0  # of the processors: stolen; with nothing to do, or waiting for a disk; all
 LEVEL = 0.95       # that an interval shall cover
 ROUNDS_QUICK, ROUNDS_FULL = 1, 6
 # What nfsbench or its caller (nfsload.py) says of a load that was only too slow
@@ -75,15 +77,25 @@ class Watch:
 
     def __init__(self, root="/", clock=time.monotonic, sleep=time.sleep):
         self.root, self.clock, self.sleep = root, clock, sleep
-        self.loads = 0, 0  # ticks during the round's loads: stolen, all
+        self.loads = NO_TICKS  # during the round's loads
 
     @contextlib.contextmanager
     def load(self):
-        before = self._steal()
+        before = self._ticks()
         try:
             yield
         finally:
-            self.loads = tuple(n + b - a for n, a, b in zip(self.loads, before, self._steal()))
+            self.loads = tuple(n + b - a for n, a, b in zip(self.loads, before, self._ticks()))
+
+    def busy(self):
+        """The part of the time of the round's loads in which the processors were at work, ours or others' (0..1)."""
+        _, idle, ticks = self.loads
+        return (ticks - idle) / max(1, ticks)
+
+    def busy_s(self):
+        """Seconds of the processors' time that all that runs on this machine used in it."""
+        stolen, idle, ticks = self.loads
+        return (ticks - idle - stolen) / TICKS_S
 
     def _text(self, path):
         try:
@@ -92,9 +104,9 @@ class Watch:
         except OSError:
             return ""
 
-    def _steal(self):
+    def _ticks(self):
         ticks = [int(n) for n in self._text("proc/stat").split("\n", 1)[0].split()[1:9]]
-        return (ticks[7], sum(ticks)) if len(ticks) == 8 else (0, 0)
+        return (ticks[7], ticks[3] + ticks[4], sum(ticks)) if len(ticks) == 8 else NO_TICKS
 
     def _pages(self):
         """(evicted, of those read again) since the machine started."""
@@ -122,12 +134,12 @@ class Watch:
 
     def look(self):
         load = self._text("proc/loadavg").split()
-        return {"at": self.clock(), "steal": self._steal(), "pages": self._pages(),
+        return {"at": self.clock(), "ticks": self._ticks(), "pages": self._pages(),
                 "damon": self._damon(), "load": float(load[0]) if load else None}
 
     @staticmethod
     def between(before, after):
-        stolen, ticks = (b - a for a, b in zip(before["steal"], after["steal"]))
+        stolen, _, ticks = (b - a for a, b in zip(before["ticks"], after["ticks"]))
         evicted, refaulted = (b - a for a, b in zip(before["pages"], after["pages"]))
         damon = {key: value - before["damon"][key] for key, value in after["damon"].items()}
         return {"steal_percent": 100 * stolen / max(1, ticks),
@@ -210,10 +222,10 @@ def undisturbed(once, say=lambda text: None, watch=None, tries=TRIES, spare=None
     where there was not enough time that may be the others' doing."""
     watch, spare = watch or Watch(), spare or Spare()
     for attempt in range(1, tries + 1):
-        watch.loads, before = (0, 0), watch.look()
+        watch.loads, before = NO_TICKS, watch.look()
         figures = once()
         circumstances = watch.between(before, watch.look())
-        whole, of_loads = circumstances["steal_percent"], 100 * watch.loads[0] / max(1, watch.loads[1])
+        whole, of_loads = circumstances["steal_percent"], 100 * watch.loads[0] / max(1, watch.loads[-1])
         circumstances.update(steal_percent=max(whole, of_loads), whole_steal_percent=whole)
         circumstances.update(tries=attempt, marked=is_marked(circumstances))
         took = circumstances.get("seconds", 0)

@@ -64,7 +64,7 @@ def outcome(experiment, quick, scale):
     with mock.patch.object(canfs_bed, "scene", nowhere), \
             mock.patch.object(canfs_works, "laid_out", lambda *_, **__: contextlib.nullcontext()), \
             mock.patch.object(canfs_bed, "load", load), \
-            mock.patch.object(rounds.Watch, "_steal", lambda self: (0, 0)), \
+            mock.patch.object(rounds.Watch, "_ticks", lambda self: rounds.NO_TICKS), \
             mock.patch.object(canfs_prices, "over_link", lambda bed, mbit, specs, *more: made_up(
                 specs, 1)):
         found = experiment().run(bed).check()

@@ -315,7 +315,7 @@ class Papers(unittest.TestCase):
         text = page.papers([Small()], {"e9": stored_of()}, {"e9"})
         for part in ("Something else.", "3 times", "**Ours:** 118.7 MB/s.", "**Verdict: better.**",
                      "| ra | 5.0 (4.0 to 6.0) |", "![e9: A paper 1999, figure 9](papers/e9.png)",
-                     "2026-11-22; commit abc1234; 2 rounds, steal at most 1.0 %",
+                     "2026-11-22; commit abc1234; 2 measurements in 2 rounds, steal at most 1.0 %",
                      "Measured on: Example, 2 processors",
                      "| [e9](#e9-a-paper-1999-figure-9) |", page.TITLES["ellard"]):
             self.assertIn(part, text)
@@ -355,7 +355,7 @@ class Papers(unittest.TestCase):
             text = page.papers(both, kept, set(), before)
             for part in ("| [e8](#e8-a-paper-1999-figure-9) |", "![e8: A paper", "\n2 better.\n",
                          "Of an earlier run, whose commit each section names: e8.",
-                         "1 of them were made by `--quick`", "; quick; 2 rounds"):
+                         "1 of them were made by `--quick`", "; quick; 2 measurements"):
                 self.assertIn(part, text)
             self.assertNotIn("Not made in this run", text)
             self.assertEqual(page.papers(both, kept, set(), text), text)
@@ -395,7 +395,14 @@ class Papers(unittest.TestCase):
         stored = stored_of()
         stored["rounds"].append({**stored["rounds"][0], "round": 3, "circumstances": BUSY})
         self.assertIsNone(page.disturbed(stored))
-        self.assertIn("2 rounds, steal at most 1.0 %", page.provenance(stored))
+        self.assertIn("2 measurements in 2 rounds, steal at most 1.0 %", page.provenance(stored))
+
+    def test_series_are_no_rounds(self):
+        stored = stored_of()
+        stored["rounds"] = [{**stored["rounds"][0], "series": series} for series in ("stock", "ra")]
+        self.assertIn("2 measurements in 1 round, steal", page.provenance(stored))
+        stored["rounds"].append({**stored["rounds"][0], "run": 1})
+        self.assertIn("3 measurements in 1 round, steal", page.provenance(stored))
 
 
 BEFORE = "# Title\n<!-- figures: cached begin -->\nold\n<!-- figures: cached end -->\nend\n"

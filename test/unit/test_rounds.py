@@ -132,8 +132,18 @@ class Undisturbed(WithMachine):
         beside = rounds.undisturbed(once, watch=watch, tries=1)[1]
         self.assertAlmostEqual(beside["steal_percent"], 8)
         self.assertTrue(beside["marked"])
+        self.assertAlmostEqual(watch.busy(), .08)  # of the loads alone; else the processors were idle
         beside = rounds.undisturbed(machine.once, watch=watch, tries=1)[1]
         self.assertEqual((beside["steal_percent"], beside["marked"]), (0, False))
+        self.assertEqual(watch.busy(), 0)  # there was no load
+
+    def test_the_processors_are_busy_where_they_are_not_idle(self):
+        machine = self.machine()
+        watch = machine.watch()
+        machine.file("proc/stat", "cpu  7 0 3 90 10 0 0 0 0 0\n")
+        with watch.load():
+            machine.file("proc/stat", "cpu  120 0 60 110 20 0 0 0 0 0\n")
+        self.assertAlmostEqual(watch.busy(), .85)
 
     def test_what_failed_is_not_made_again(self):
         machine = self.machine([30, 0])

@@ -40,6 +40,10 @@ class Works(unittest.TestCase):
         self.assertEqual(argument(workloads.make("mixed8+4"), "--random-readers"), "4")
         self.assertEqual(workloads.make("seq32").file_size, 8 * workloads.MIB)
         self.assertEqual(workloads.make("random4kx3").files, 3)
+        for name, files, at_once in (("random8k", 1, 1), ("random8ko32", 1, 32), ("random8kx4o2", 4, 2)):
+            work = workloads.make(name, random_count=300)
+            self.assertEqual((work.files, argument(work, "--outstanding"), argument(work, "--count")),
+                             (files, str(at_once), "300"))
         begin = workloads.make("begin16")
         self.assertEqual((begin.files, argument(begin, "--size")), (16, str(16 * 256 * 1024)))
 
@@ -103,8 +107,8 @@ class Works(unittest.TestCase):
 
     def test_bad_names_are_refused(self):
         for name in ("", "seq", "seq0", "seq257", "stride", "mixed8", "mixed0+1",
-                     "mixed4+1w0", "write0+0", "reorder101", "seq8 ", "random8", "fair0", "fair0+1",
-                     "fair65"):
+                     "mixed4+1w0", "write0+0", "reorder101", "seq8 ", "random8", "random8ko0",
+                     "fair0", "fair0+1", "fair65"):
             with self.assertRaises(ValueError, msg=name):
                 workloads.make(name)
 
