@@ -25,6 +25,9 @@ IN_OPEN, IN_CLOSE, IN_CREATE, IN_DELETE = 0x20, 0x10, 0x100, 0x200  # inotify(7)
 LONG = 60
 # Often asked; but a machine that is busy with other things for a second must not end prices.
 QUICK = ("--interval", "0.25", "--answer", "4")
+# The same for one that others may keep from the processors, as a test at idle priority; and s for what takes seconds.
+PATIENT = ("--answer", "60")
+AT_IDLE = 240
 # The program of the specification
 CODEC = {}
 

@@ -24,6 +24,8 @@ def install(files):
     """{where: what}; then systemd looks at its units again. In the guest's own directories only."""
     for where, source in files.items():
         os.makedirs(os.path.dirname(where), exist_ok=True)
+        if os.path.lexists(where):  # as a link to the machine's own
+            os.unlink(where)
         shutil.copy(source, where)
     return systemctl(["daemon-reload"])
 

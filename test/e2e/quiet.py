@@ -4,10 +4,10 @@ processors: the machines below this one (steal), or programs beside the test.
 
     quiet.judge("weights 3 : 1", lambda: load(...), lambda seen: [(holds, claim, detail), ...])
 
-Where a claim does not hold and the measurement was disturbed, it is made again, up to TRIES times.
-One that fails undisturbed fails; so does one that fails each time without steal. Where steal was
-in each, it says so: a claim that could not be judged is neither. What must hold whatever the machine does
-is no claim, but a check of its own.
+Where a claim does not hold and the measurement was disturbed, it is made again. One that fails undisturbed
+fails; so does one that fails TRIES times without steal. Measurements with steal say nothing when a claim fails:
+after as many of these again it says so, for a claim that could not be judged is neither. What must hold whatever
+the machine does is no claim, but a check of its own.
 """
 import collections
 import os
@@ -69,23 +69,23 @@ def judge(what, measure, claims, tries=TRIES, looks=look, disturbs=lambda seen: 
     """Checks claims(measure()), a list of (holds, claim, detail); None from measure() ends it, with
     nothing checked. disturbs(seen) may name what else disturbed a measurement. Returns what was
     measured last."""
-    always_stolen = True
-    for left in reversed(range(tries)):
+    stolen = own = 0
+    while True:
         before = looks()
         seen = measure()
         if seen is None:
             return None
         steal, crowded = between(before, looks())
-        always_stolen = always_stolen and steal > STEAL_MOST
+        stolen, own = (stolen + 1, own) if steal > STEAL_MOST else (stolen, own + 1)
         found = claims(seen)
         other = disturbs(seen)
         disturbed = steal > STEAL_MOST or crowded > CROWDED or other or is_beside()
-        if all(holds for holds, _, _ in found) or not left or not disturbed:
+        if all(holds for holds, _, _ in found) or tries in (own, stolen) or not disturbed:
             break
         e2e.note(f"{what}: again: {steal:.0f} % of the processors were stolen, and threads waited "
                  f"for them in {crowded:.0%} of the time{'; ' + other if other else ''}")
     for holds, claim, detail in found:
-        if not holds and always_stolen:
+        if not holds and stolen == tries:
             e2e.note(f"{what}: {claim}: not judged: {tries} times more than {STEAL_MOST} % of the "
                      f"processors were stolen: {detail}")
         else:

@@ -20,7 +20,7 @@ from test_agent import read_on
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 UNIT, MOUNT, AUTO = "ca-nfs-agent.service", "/mnt/nfs", "/mnt/auto"
-IDLE = 4  # s: then systemd unmounts AUTO
+IDLE = 15  # s: then systemd unmounts AUTO
 CONFIG, RECORD = "/etc/ca-nfs-agent.conf", "/run/ca-nfs-agent.state"
 METRICS = "/var/lib/prometheus/node-exporter/ca-nfs-agent.prom"
 SETTINGS = f"fstab yes\ninterval 0.5\nflush-point 60\nmetrics {METRICS}\n"

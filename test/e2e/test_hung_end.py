@@ -72,7 +72,7 @@ def removed(place):
     began = time.monotonic()
     server.sighup()
     try:
-        took(lambda: server.log_text().count("Reread exports complete") > before, began, 2 * DRAIN,
+        took(lambda: server.log_text().count("Reread exports complete") > before, began, 3 * DRAIN,
              f"SIGHUP: {EXPORTS - 1} exports go")
     finally:
         place.disk.go_on()

@@ -61,8 +61,14 @@ class Judge(unittest.TestCase):
         self.assertEqual((made, held, failed), ([0, 0, 0], 0, 0))
         self.assertIn("is above 1: not judged: 3 times more than 5 %", text)
 
+    def test_sometimes_stolen(self):
+        self.assertEqual(self.judge([0, 0, 0, 2], [40, 4, 60], [1, 1, 1])[:3], ([0, 0, 0, 2], 1, 0))
+        self.assertEqual(self.judge([0, 0, 0, 0, 2], [40, 4, 60, 70], [1] * 4)[:3],
+                         ([0, 0, 0, 0], 0, 0))
+
     def test_always_crowded_fails(self):
-        self.assertEqual(self.judge([0, 0, 0, 2], [50, 50], [1, 1, 1])[:3], ([0, 0, 0], 0, 1))
+        self.assertEqual(self.judge([0, 0, 0, 2], (), [1, 1, 1])[:3], ([0, 0, 0], 0, 1))
+        self.assertEqual(self.judge([0] * 5 + [2], [50, 50], [1] * 5)[:3], ([0] * 5, 0, 1))
 
     def test_nothing_measured(self):
         self.assertEqual(self.judge([None, 2], [50])[:3], ([None], 0, 0))
