@@ -90,7 +90,7 @@ class Watch:
     def busy(self):
         """The part of the time of the round's loads in which the processors were at work, ours or others' (0..1)."""
         _, idle, ticks = self.loads
-        return (ticks - idle) / max(1, ticks)
+        return max(0, ticks - idle) / max(1, ticks)
 
     def busy_s(self):
         """Seconds of the processors' time that all that runs on this machine used in it."""

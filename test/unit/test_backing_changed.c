@@ -59,11 +59,11 @@ static void test_lost_before_it_is_read(void **state)
 	take(b, MIB);
 	change();
 	assert_in_range(b->kept_for, 1, SEC / 4);
-	host_later = 9 * SEC; /* and again */
+	host_later = 5 * SEC; /* and again */
 	fetch(b, 0, 4 * MIB);
 	take(b, 4 * MIB - 128 * KIB);
 	change();
-	host_later = 18 * SEC;
+	host_later = 12 * SEC;
 	show_again();
 	assert_in_range(b->kept_for, 1, SEC / 4);
 	host_later = 20 * SEC; /* not any more */

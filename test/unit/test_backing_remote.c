@@ -117,7 +117,7 @@ static void test_a_client_that_keeps_nothing_from_the_start(void **state)
 		backing_answered(b, 0, 64 * KIB, true, 30 * MSEC);
 	assert_true(backing_prefetches(b, clock_now(), true)); /* quick */
 	for (int i = 0; i < 32; i++)
-		backing_answered(b, 0, 64 * KIB, true, 100 * MSEC);
+		backing_answered(b, 0, 64 * KIB, true, 200 * MSEC);
 	assert_false(backing_prefetches(b, clock_now() + host_later, true));
 	backing_put(b);
 }
