@@ -15,6 +15,7 @@ MOUNT = "/mnt/nfs"
 DEBUGFS = "/sys/kernel/debug"
 HERE = os.path.dirname(os.path.realpath(__file__))
 REPLIES = "/tmp/replies"
+FULL = "/tmp/meminfo"
 LIMITS = ("dirty_background_ratio", "dirty_ratio")
 BYTES = ("programs_read", "programs_written", "direct_read", "direct_written", "server_read",
          "server_written", "pages_read", "pages_written")
@@ -51,13 +52,14 @@ def drop_caches():
         file.write("3")
 
 
-def fill_memory(path):
-    """Reads a file that is larger than memory, so that next to none is free, as where a machine has
-    run for long. Returns how much is (bytes)."""
-    with open(path, "rb", buffering=0) as file:
-        while file.read(1 << 20):
-            pass
-    return memory()["MemFree"]
+def look_full():
+    """To who asks the kernel from now on memory is taken by cached data, as where a machine has run for long. It is not: full
+    ones of these guests (Linux 6.1.176) now and then show programs what a page held before what their READ has brought,
+    whatever the server."""
+    said = re.sub(r"(MemFree:) *\d+", r"\1 8192", _read("/proc/meminfo"))
+    with open(FULL, "w", encoding="ascii") as file:
+        file.write(said)
+    subprocess.run(["mount", "--bind", FULL, "/proc/meminfo"], check=True)
 
 
 def _read(path):
@@ -238,14 +240,17 @@ def _moving(kind, draw, price):
 def say_prices(stop, kind, every=0.1, seed=1, lasting=1.0):
     """Writes replies for --replies REPLIES, until it is stopped: "high" and "low" always the same
     prices; "jumping": others each `lasting` seconds; "moody": as jumping, but now and then low for
-    ten times as long; "frozen": not even the marks go on."""
+    ten times as long; "tidal": high and low in turn, for twenty times as long; "frozen": not even the marks go on."""
     encode, draw = _codec()["encode"], random.Random(seed)
-    price, until, mark = (0.9, 0.9), 0, 1
+    price, until, mark, tide = (0.9, 0.9), 0, 1, 0
     while True:
         if time.monotonic() > until and kind != "frozen":
             calm = kind == "moody" and draw.random() < 0.2
             price = (0.0, 0.0) if calm else _moving(kind, draw, price)
             until = time.monotonic() + lasting * (10 if calm else 1)
+            if kind == "tidal":
+                tide = (tide + 1) % 40
+                price = (0.8 + draw.random() / 5 if tide < 20 else draw.random() / 1000,) * 2
         mark = mark if kind == "frozen" else draw.randint(1, 3)
         total, _, avail = encode(6553600, 6000000, 6000000, *price, mark)
         with open(f"{REPLIES}.new", "w", encoding="ascii") as file:

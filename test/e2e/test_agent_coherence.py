@@ -23,7 +23,6 @@ import os
 import random
 import signal
 import sys
-import tempfile
 import threading
 import time
 import traceback
@@ -48,7 +47,7 @@ SIZE_MB = 512
 CUTS, CUT_EVERY = 4, 5000  # power cuts: at least, and one for so many operations
 PAUSE = 0.3  # s, on average, between two turns of an agent,
 STAY, STAYS = 8, 0.3  # ... but so many, and of how many of its lives: decisions take time
-SOAK = 20000  # operations: agents live long enough meanwhile
+SOAK = 100000  # operations: agents live long enough meanwhile
 PATIENCE = 900  # s: machines may be stopped for minutes
 # Names and sizes are not for COMMIT to promise: stock Ganesha leaves them to the file system.
 UNPROMISED = ("cut", "replace", "look", "write_held")
@@ -58,6 +57,8 @@ REMEMBERED = 12  # what was last done to a file
 REPLIES = ("--replies", "/tmp/replies")
 AGENTS = ((), ("--flush-point", "60"), ("--flush-point", "60", "--defer-max", "2"),
           ("--dirty-min", "0", "--readahead-max", "4096"))
+# Told to each: those that jump are believed for a while only, and who believes none accelerates never.
+PRICES = ("moody", "tidal")
 # From Linux 6.13 on, or thereabouts, a server's file never has one time for two contents.
 FINE_TIMES = (6, 13)
 TIME_STEP = 0.012  # s, of coarser ones
@@ -71,11 +72,11 @@ def fine_times():
 class Toggled(threading.Thread):
     """A guest whose agent is turned off and on, from start() to stop()."""
 
-    def __init__(self, guest, agent, seed):
+    def __init__(self, guest, agent, seed, prices):
         super().__init__(daemon=True)
         self.guest, self.agent, self.on = guest, agent, False
         self.draw, self.stopping, self.wrong = random.Random(seed), threading.Event(), []
-        self.saying = guest.start("client.say_prices", kind="moody",
+        self.saying = guest.start("client.say_prices", kind=prices,
                                   seed=self.draw.randrange(1000), lasting=0.7)
         self.counts = {"started": 0, "ended": 0, "killed": 0, "read again": 0}
         self.acts = {"defer": 0, "accelerate": 0, "read_ahead_kb": 0}  # of those that could say
@@ -351,25 +352,29 @@ def cut_power(record, work, moments):
               f"{len(moments)} power cuts", "\n".join(wrong))
 
 
+def work_beside_agents(options, booted, record, path):
+    """(the load, its clients) at the end of it."""
+    clients = [Toggled(g, options.agent, f"{options.seed} {n}", prices)
+               for n, (g, prices) in enumerate(zip(booted, PRICES))]
+    for client in clients:
+        client.toggle()
+        client.start()
+    load = Load(clients, options.seed, record, path)
+    load.run(options.ops)
+    load.finish()
+    for client in clients:
+        client.stop()
+    return load, clients
+
+
 def run(options, server, record, path):
     with guests.boot(2, modules=(guests.CLIENT, f"{HERE}/guest_files.py")) as booted:
         for guest in booted:
             guest.call("client.mount", port=server.port, mport=server.mport, export="/e1")
             guest.call("files.programs", count=PROGRAMS)
-        with tempfile.NamedTemporaryFile(dir=os.path.dirname(options.agent)) as zeros:
-            zeros.truncate(2 * max(g.call("client.memory")["MemTotal"] for g in booted))
-            for guest in booted:
-                guest.call("client.fill_memory", path=zeros.name, patience=PATIENCE)
+            guest.call("client.look_full")  # where it is free nothing is accelerated
         before = [g.call("client.knobs") for g in booted]
-        clients = [Toggled(g, options.agent, f"{options.seed} {n}") for n, g in enumerate(booted)]
-        for client in clients:
-            client.toggle()
-            client.start()
-        load = Load(clients, options.seed, record, path)
-        load.run(options.ops)
-        load.finish()
-        for client in clients:
-            client.stop()
+        load, clients = work_beside_agents(options, booted, record, path)
         after = [g.call("client.knobs") for g in booted]
         for guest in booted:
             guest.call("client.unmount")
@@ -380,7 +385,7 @@ def run(options, server, record, path):
               "to", [client.wrong for client in clients])
     acts = {act: sum(client.acts[act] for client in clients) for act in clients[0].acts}
     if options.ops >= SOAK:
-        e2e.check(acts["defer"], "agents deferred meanwhile", acts)
+        e2e.check(acts["defer"] and acts["accelerate"], "agents deferred and accelerated meanwhile", acts)
     e2e.note(f"operations {load.counts}, agents {[client.counts for client in clients]}, {acts}")
     return load
 
