@@ -63,8 +63,8 @@ a verdict where the rounds, too few or on both sides of a bound, cannot tell whe
 Sections of 26 November 2026 and before had a client that sent a request only when the one before was answered: what they
 say of several readers favours the plugin.
 
-654a6471, d77d63ec, baab122e, 11db48e9, 2198a716 and 120d3a22 are not in the history: they are states, of 30 November 2026, of
-what was landed as 08b57887 and the three commits behind it.
+d77d63ec, baab122e and 11db48e9 are not in the history: they are states, of 30 November 2026, of what was landed as 08b57887 and
+the three commits behind it.
 """
 
 
