@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/lock.h"
@@ -102,12 +101,10 @@ bool mountinfo_source(const char *text, uint64_t id, char *source, size_t size)
 /* The whole text, to be freed; NULL: it cannot be had. */
 static char *read_mountinfo(void)
 {
-	int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	char *text = malloc(MOUNTINFO_MAX);
-	ssize_t n = fd >= 0 && text != NULL ? text_read(fd, text, MOUNTINFO_MAX - 1) : -1;
+	ssize_t n =
+		text != NULL ? text_read_path("/proc/self/mountinfo", text, MOUNTINFO_MAX - 1) : -1;
 
-	if (fd >= 0)
-		close(fd);
 	if (n < 0) {
 		free(text);
 		return NULL;

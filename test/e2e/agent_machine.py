@@ -28,6 +28,8 @@ QUICK = ("--interval", "0.25", "--answer", "4")
 # The same for one that others may keep from the processors, as a test at idle priority; and s for what takes seconds.
 PATIENT = ("--answer", "60")
 AT_IDLE = 240
+# (min_ratio, KiB of read-ahead) once the agent has turned both, for a server that is dear
+TURNED = (50, 16)
 # The program of the specification
 CODEC = {}
 
@@ -94,8 +96,16 @@ class Machine:
         return (self.knob("proc/sys/vm/dirty_background_ratio"),
                 self.knob("proc/sys/vm/dirty_ratio"))
 
+    @property
+    def knobs(self):
+        return self.min_ratio, self.read_ahead
+
+    def turns(self, seconds=LONG):
+        """Whether the agent turns both meanwhile."""
+        return e2e.wait_for(lambda: self.knobs == TURNED, seconds)
+
     def untouched(self):
-        return (self.min_ratio, self.read_ahead, self.flush_point) == (0, 128, (10, 20))
+        return (self.knobs, self.flush_point) == ((0, 128), (10, 20))
 
     def pipe_for_replies(self):
         """Who asks waits for ever."""

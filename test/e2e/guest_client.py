@@ -19,6 +19,7 @@ FULL = "/tmp/meminfo"
 LIMITS = ("dirty_background_ratio", "dirty_ratio")
 BYTES = ("programs_read", "programs_written", "direct_read", "direct_written", "server_read",
          "server_written", "pages_read", "pages_written")
+TIDE = 20  # pairs of prices
 SAMPLE = 0.1  # s between two looks at knobs
 LONG = 600  # s: what must come comes sooner, on a machine that was stopped for minutes too
 
@@ -226,31 +227,31 @@ def _codec():
     return found
 
 
-def _moving(kind, draw, price):
-    """Another pair of prices: of a server that lies, that jumps, or that stands still."""
+def _moving(kind, draw, price, turn):
+    """The pair of prices number `turn`: of a server that lies, that jumps, whose load comes and goes, or that stands still."""
     if kind == "high":
         return 1.0, 1.0
     if kind == "low":
         return 0.0, 0.0
     if kind == "frozen":
         return price
+    if kind == "tidal":
+        return (0.8 + draw.random() / 5 if turn // TIDE % 2 == 0 else draw.random() / 1000,) * 2
     return (draw.choice((0.0, 1.0, draw.random())), draw.random())
 
 
 def say_prices(stop, kind, every=0.1, seed=1, lasting=1.0):
     """Writes replies for --replies REPLIES, until it is stopped: "high" and "low" always the same
     prices; "jumping": others each `lasting` seconds; "moody": as jumping, but now and then low for
-    ten times as long; "tidal": high and low in turn, for twenty times as long; "frozen": not even the marks go on."""
+    ten times as long; "tidal": high and low in turn, for TIDE times as long; "frozen": not even the marks go on."""
     encode, draw = _codec()["encode"], random.Random(seed)
-    price, until, mark, tide = (0.9, 0.9), 0, 1, 0
+    price, until, mark, turn = (0.9, 0.9), 0, 1, 0
     while True:
         if time.monotonic() > until and kind != "frozen":
             calm = kind == "moody" and draw.random() < 0.2
-            price = (0.0, 0.0) if calm else _moving(kind, draw, price)
+            price = (0.0, 0.0) if calm else _moving(kind, draw, price, turn)
             until = time.monotonic() + lasting * (10 if calm else 1)
-            if kind == "tidal":
-                tide = (tide + 1) % 40
-                price = (0.8 + draw.random() / 5 if tide < 20 else draw.random() / 1000,) * 2
+            turn += 1
         mark = mark if kind == "frozen" else draw.randint(1, 3)
         total, _, avail = encode(6553600, 6000000, 6000000, *price, mark)
         with open(f"{REPLIES}.new", "w", encoding="ascii") as file:

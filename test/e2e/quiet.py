@@ -76,7 +76,10 @@ def judge(what, measure, claims, tries=TRIES, looks=look, disturbs=lambda seen: 
         if seen is None:
             return None
         steal, crowded = between(before, looks())
-        stolen, own = (stolen + 1, own) if steal > STEAL_MOST else (stolen, own + 1)
+        if steal > STEAL_MOST:
+            stolen += 1
+        else:
+            own += 1
         found = claims(seen)
         other = disturbs(seen)
         disturbed = steal > STEAL_MOST or crowded > CROWDED or other or is_beside()

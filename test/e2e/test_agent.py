@@ -123,8 +123,7 @@ def test_prices_end(agent, work):
     machine.write("sys/class/bdi/0:47/read_ahead_kb", "128\n")
     machine.write("proc/self/mountinfo", NFS.replace("36", "40"))
     # the last knob it turns: what is written below must not come before it
-    e2e.check(e2e.wait_for(lambda: (machine.min_ratio, machine.read_ahead) == (50, 16), LONG),
-              "mounted again: deferred again", a.text)
+    e2e.check(machine.turns(), "mounted again: deferred again", a.text)
     machine.write("sys/class/bdi/0:47/read_ahead_kb", "4096\n")
     a.end(signal.SIGINT)
     e2e.check(machine.min_ratio == 0 and machine.read_ahead == 4096 and
@@ -174,7 +173,7 @@ def test_killed(agent, work):
     server = Server(machine, 0.9, 1.0)
     metrics = f"{work}/killed .prom"
     a = Agent(machine, agent, "--metrics", metrics)
-    e2e.wait_for(lambda: (machine.min_ratio, machine.read_ahead) == (50, 16), LONG)
+    machine.turns()
     e2e.wait_for(lambda: os.path.exists(metrics), LONG)
     a.end(signal.SIGKILL)
     e2e.check(machine.min_ratio == 50 and os.path.exists(metrics),
@@ -184,7 +183,7 @@ def test_killed(agent, work):
               "--restore puts them back", result.stdout + result.stderr)
     e2e.check(not os.path.exists(metrics), "and removes its metrics")
     a = Agent(machine, agent)
-    e2e.wait_for(lambda: (machine.min_ratio, machine.read_ahead) == (50, 16), LONG)
+    machine.turns()
     a.end(signal.SIGKILL)
     server.stop()
     machine.reply("6553600 6000000\n")

@@ -14,21 +14,12 @@ import sys
 import threading
 
 import e2e
-from agent_machine import (LONG, MOUNT, NFS, Agent, Creations, HungMount, Machine, Opens, Server,
-                           at_once, load_codec, machine_ratio_is, priced, run)
+from agent_machine import (LONG, MOUNT, NFS, TURNED, Agent, Creations, HungMount, Machine, Opens,
+                           Server, at_once, load_codec, machine_ratio_is, priced, run)
 
 AUTOFS = f"30 35 0:40 / {MOUNT} rw,relatime - autofs auto.direct rw,fd=6,timeout=300,direct\n"
 NFS4 = NFS.replace("vers=3", "vers=4.2").replace("nfs server", "nfs4 server")
-TURNED = (50, 16)  # by a server that is dear
 FOUND = 128  # KiB of read-ahead, by agent_machine.py
-
-
-def knobs(machine):
-    return machine.min_ratio, machine.read_ahead
-
-
-def turned(machine):
-    return e2e.wait_for(lambda: knobs(machine) == TURNED, LONG)
 
 
 def test_mounted_again_while_the_old_one_hangs(agent, work):
@@ -138,7 +129,7 @@ def test_no_record_no_knob(agent, work):
     e2e.check(0 < made.count() <= looks.count(), "nor is the record tried for each knob in each round",
               (made.seen, looks.seen))
     os.unlink(f"{machine.root}/run/full")
-    e2e.check(turned(machine), "with space again they are", a.text)
+    e2e.check(machine.turns(), "with space again they are", a.text)
     e2e.check(a.count("no knob is turned") == 1, "told once", a.text)
     a.end()
     e2e.check(machine.untouched(), "and put back", a.text)
@@ -176,13 +167,13 @@ def test_killed_while_run_is_full(agent, work):
     small_run(machine)
     server = Server(machine, 0.9, 1.0)
     a = Agent(machine, agent)
-    e2e.check(turned(machine), "knobs are turned, then /run fills up", a.text)
+    e2e.check(machine.turns(), "knobs are turned, then /run fills up", a.text)
     fill(machine)
     server.prices = (0.9, 0.0)  # would be 1024 KiB
     # to what was found it may go without a record
     e2e.check(a.waits("no knob is turned: No space left on device") and
-              knobs(machine) in (TURNED, (TURNED[0], FOUND)),
-              "no knob is turned further than its record says", knobs(machine))
+              machine.knobs in (TURNED, (TURNED[0], FOUND)),
+              "no knob is turned further than its record says", machine.knobs)
     a.end(signal.SIGKILL)
     server.stop()
     machine.reply("6553600 6000000\n")
@@ -220,10 +211,10 @@ def test_reload(agent, work):
     machine.write("agent.conf", f"mount {MOUNT}\nreadahead-min 32\n")
     server = Server(machine, 0.9, 1.0)
     a = Agent(machine, agent, "--config", f"{machine.root}/agent.conf", mounts=())
-    e2e.check(e2e.wait_for(lambda: knobs(machine) == (50, 32), LONG), "settings of a file", a.text)
+    e2e.check(e2e.wait_for(lambda: machine.knobs == (50, 32), LONG), "settings of a file", a.text)
     machine.write("agent.conf", f"mount {MOUNT}\nreadahead-min 64\ndefer no\nmount /mnt/o\n")
     a.process.send_signal(signal.SIGHUP)
-    e2e.check(e2e.wait_for(lambda: knobs(machine) == (0, 64), LONG), "SIGHUP: they are read again",
+    e2e.check(e2e.wait_for(lambda: machine.knobs == (0, 64), LONG), "SIGHUP: they are read again",
               a.text)
     e2e.check(a.waits("/mnt/o: nothing is mounted there"), "a mount more", a.text)
     for text, why in ((f"mount {MOUNT}\nreadahead-min 1\n", "line 2: readahead-min = 1: must be"),
@@ -234,8 +225,8 @@ def test_reload(agent, work):
         a.process.send_signal(signal.SIGHUP)
         e2e.check(e2e.wait_for(lambda: a.said_after(why, seen), LONG) and
                   a.said("stay as they are"), f"bad settings are not taken: {why}", a.text)
-        e2e.check(machine.looks(2) and knobs(machine) == (0, 64) and a.process.poll() is None,
-                  "those from before hold", knobs(machine))
+        e2e.check(machine.looks(2) and machine.knobs == (0, 64) and a.process.poll() is None,
+                  "those from before hold", machine.knobs)
     machine.write("agent.conf", "mount /mnt/o\n")
     a.process.send_signal(signal.SIGHUP)
     e2e.check(e2e.wait_for(machine.untouched, LONG),
@@ -328,7 +319,7 @@ def test_fstab(agent, work):
     machine.write("etc/fstab", line)
     server = Server(machine, 0.9, 1.0)
     a = Agent(machine, agent, "--fstab", "yes", mounts=())
-    e2e.check(turned(machine), "the mount that fstab names is looked after", a.text)
+    e2e.check(machine.turns(), "the mount that fstab names is looked after", a.text)
     machine.write("etc/fstab", line.replace(MOUNT, "/mnt/o"))
     a.process.send_signal(signal.SIGHUP)
     e2e.check(e2e.wait_for(machine.untouched, LONG) and a.waits("/mnt/o: nothing is mounted there"),
@@ -336,7 +327,7 @@ def test_fstab(agent, work):
     machine.write("etc/fstab", line.replace("x-ca-nfs", "x-ca-nfs.weight=1000"))
     a.process.send_signal(signal.SIGHUP)
     e2e.check(a.waits("x-ca-nfs.weight=1000: ") and a.said("must be a number from 0.01 to 100") and
-              turned(machine), "a bad weight: the range is told, and the mount looked after", a.text)
+              machine.turns(), "a bad weight: the range is told, and the mount looked after", a.text)
     machine.write("etc/fstab", line.replace(MOUNT, "/mnt/o"))
     a.process.send_signal(signal.SIGHUP)
     e2e.check(e2e.wait_for(machine.untouched, LONG), "and let go", a.text)
@@ -362,12 +353,12 @@ def test_tables_that_cannot_be_read(agent, work):
     server = Server(machine, 0.9, 1.0)
     machine.write("etc/fstab", f"server:/export {MOUNT} nfs vers=3,hard,x-ca-nfs 0 0\n")
     a = Agent(machine, agent, "--fstab", "yes", mounts=())
-    e2e.check(turned(machine), "unreadable: the mount that fstab names is looked after", a.text)
+    e2e.check(machine.turns(), "unreadable: the mount that fstab names is looked after", a.text)
     os.rename(f"{machine.root}/etc/fstab", f"{machine.root}/etc/was")
     os.rename(f"{machine.root}/etc/none", f"{machine.root}/etc/fstab")  # reads fail: a directory
     a.process.send_signal(signal.SIGHUP)
     e2e.check(a.waits("/etc/fstab: cannot be read: the settings stay as they are") and
-              knobs(machine) == TURNED, "a SIGHUP lets it go on", a.text)
+              machine.knobs == TURNED, "a SIGHUP lets it go on", a.text)
     os.makedirs(f"{machine.root}/run/mount/utab")
     e2e.check(a.waits("/run/mount/utab: cannot be read: the mounts stay as they are"),
               "so does what is mounted and cannot be read", a.text)
@@ -421,16 +412,16 @@ def test_lock(agent, work):
     machine = Machine(work, "lock")
     server = Server(machine, 0.9, 1.0)
     a = Agent(machine, agent)
-    turned(machine)
+    machine.turns()
     result = run(machine.command(agent, "--restore"))
     e2e.check(result.returncode == 1 and f"process {a.process.pid} (ca-nfs-agent)" in result.stderr
-              and "--stop ends it" in result.stderr and knobs(machine) == TURNED,
+              and "--stop ends it" in result.stderr and machine.knobs == TURNED,
               "--restore beside a living agent: says which, and how to go on", result.stderr)
     result = run(machine.command(agent, "--stop"))
     e2e.check(result.returncode == 0 and machine.untouched() and a.process.wait(LONG) == 0,
               "--stop ends it, knobs as they were", result.stdout + result.stderr)
     a = Agent(machine, agent)
-    turned(machine)
+    machine.turns()
     a.end(signal.SIGKILL)
     result = run(machine.command(agent, "--stop"))
     e2e.check(result.returncode == 0 and machine.untouched() and "2 knobs put back" in result.stdout,
