@@ -117,6 +117,18 @@ static bool is_resident(struct prefetch *p, bool if_few)
 }
 
 /* IF_FEW: by a thread that is not to wait for the disk itself. */
+/*
+ * Whether P's reader may want no more than the beginning of it, and the rest is worth a turn of its own, should he: it takes
+ * longer than the seek to it.
+ */
+static bool may_be_beginning(const struct prefetch *p)
+{
+	uint64_t rest = p->plan.len > FIRST_READS ? p->plan.len - FIRST_READS : 0;
+
+	return p->plan.young && p->plan.way == WAY_FORWARD &&
+	       rest > dispatcher_seek_bytes(&p->backing->device->dispatcher);
+}
+
 static void submit(struct prefetch *p, bool if_few)
 {
 	bool wanted = false;
@@ -140,6 +152,7 @@ static void submit(struct prefetch *p, bool if_few)
 	p->req.record = p->plan.record;
 	p->req.step = p->plan.step;
 	p->req.begins = p->plan.begins;
+	p->req.young = may_be_beginning(p);
 	if (p->plan.begins && p->plan.offset == 0 && !device_joins_only(p->backing->device))
 		p->req.by_reads = FIRST_READS_OWN;
 	p->req.owner = p->plan.cursor.index + 1;

@@ -8,6 +8,9 @@
  *                                                    has asked for already, that is all: it costs him one turn more, beside the
  *                                                    seeks that a chunk in pieces has anyway
  *
+ *   beside others  |##|                              as much as goes by itself at once, in one request; who reads on has a turn
+ *                                                    for himself then (sched/flow_begin.c)
+ *
  * Whose first READs brought all that he asked for, and who is silent when the chunk's turn comes, has none: once in a run, for
  * what he asks for then he has shown to want. Others may wait for a part of it: up to there it comes.
  */
@@ -51,7 +54,7 @@ static uint64_t first_in_place(struct dispatcher *d, const struct prefetch *p)
 
 uint64_t prefetch_young_first(struct dispatcher *d, const struct prefetch *p)
 {
-	return p->in_pieces ? FIRST_READS : first_in_place(d, p);
+	return p->in_pieces || p->req.scattered ? FIRST_READS : first_in_place(d, p);
 }
 
 uint64_t prefetch_young_next(const struct prefetch *p, uint64_t len)

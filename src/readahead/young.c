@@ -3,6 +3,7 @@
 #include "readahead/young.h"
 
 #include "readahead/engine.h"
+#include "readahead/first_read.h"
 #include "readahead/rules.h"
 #include "readahead/run_lengths.h"
 #include "readahead/way.h"
@@ -92,6 +93,9 @@ bool young_has_enough(const struct readahead *ra, const struct readahead_tuning 
 		return asked - come > come;
 	if (!young_is_unknown(ra, t, c))
 		return false;
+	/* it may be all that he wants, and who goes beyond it is known by that */
+	if (asked <= FIRST_READS)
+		return true;
 	if (read->streams > STREAMS_FEW &&
 	    (c->file->set.n == 1 ? come >= SHORT_RUN : asked > read->chunk / 2))
 		return false;

@@ -8,7 +8,9 @@
  * The first few reads with which a client begins a file go by themselves, within Demand_Wait or so (join.c); those behind
  * them are joined to its first chunk. Where those who begin would wait for longer than that, each has a part of a chunk
  * first, and the rest in its next turn: that is one seek more for a stream. So does who goes before his turn
- * (flow_joined.c). A file that is one chunk does not begin, but for one in pieces (disk/prefetch.h): it goes in the order of
+ * (flow_joined.c). At a drive that serves several together those who begin have no turns of their own first: the beginnings,
+ * of SHORT_CHUNK_MAX, go beside each other and beside small reads (place.h), those of whole files too, where the rest takes
+ * longer than a seek. A file that is one chunk does not begin, but for one in pieces (disk/prefetch.h): it goes in the order of
  * the disk.
  */
 #include "common/container.h"
@@ -39,7 +41,8 @@ bool flow_begins(const struct sched_queue *q, const struct sched_req *r)
 	return r->begins && q->policy->gap;
 }
 
-uint64_t flow_begin_chunk(const struct sched_queue *q)
+/* Bytes of a short turn. */
+static uint64_t begin_chunk(const struct sched_queue *q)
 {
 	const struct cost_limits *l = &q->limits.cost;
 	uint64_t part = sched_chunk(q) / BEGIN_SHARE, least = cost_seek_bytes(&q->cost);
@@ -63,9 +66,23 @@ static bool is_long_round(const struct sched_queue *q, const struct sched_req *r
 	return count_others(q, r) * turn > cost_slice_bytes(&q->cost, &q->limits.cost) + seek;
 }
 
-bool flow_begins_briefly(const struct sched_queue *q, const struct sched_req *r)
+/* Whether R, which goes to the disk, has such a one: others that begin would wait for too long. */
+static bool begins_briefly(const struct sched_queue *q, const struct sched_req *r)
 {
 	const struct flow_visit *v = &q->flows.visit;
 
 	return flow_begins(q, r) && ((v->flow == r->in && v->joined) || is_long_round(q, r));
+}
+
+/* Whether of R, a young chunk, only the beginning comes now, beside others. */
+static bool is_beginning(const struct sched_req *r)
+{
+	return r->state == REQ_RUNNING && r->young && r->scattered && !r->pieces;
+}
+
+uint64_t flow_turn(const struct sched_queue *q, const struct sched_req *r)
+{
+	if (is_beginning(r))
+		return SHORT_CHUNK_MAX;
+	return begins_briefly(q, r) ? begin_chunk(q) : sched_chunk(q);
 }

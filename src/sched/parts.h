@@ -3,6 +3,7 @@
 #ifndef SCHED_PARTS_H
 #define SCHED_PARTS_H
 
+#include "sched/place.h"
 #include "sched/policy.h"
 #include "sched/queue.h"
 
@@ -66,10 +67,21 @@ static inline bool lets_go(const struct sched_req *r)
 	return r->class == SCHED_PREFETCH;
 }
 
+/* Whether others that may be at the drive together are there, or wait, beside R, a chunk that is such a one. */
+static inline bool is_among_others(const struct sched_queue *q, const struct sched_req *r)
+{
+	return q->scattered_only || q->by_class[SCHED_DEMAND] ||
+	       q->short_chunks > (r->state == REQ_QUEUED);
+}
+
 /* Whether R may be at the drive with others now, if it is one that may be at all. */
 static inline bool goes_with_others(const struct sched_queue *q, const struct sched_req *r)
 {
-	return !is_short_chunk(r) || (r->pieces ? q->pieces_too : q->short_too);
+	if (!is_short_chunk(r))
+		return true;
+	if (r->pieces)
+		return q->pieces_too;
+	return q->short_too && (r->len <= SHORT_CHUNK_MAX || is_among_others(q, r));
 }
 
 /* Whether chunks in pieces are at the drive together, between whose steps no gap opens. */
@@ -275,13 +287,12 @@ struct sched_req *flow_guest_due(struct sched_queue *q, uint64_t now);
 void flow_guest_started(struct sched_queue *q, struct sched_req *r);
 void flow_guest_served(struct sched_queue *q, const struct sched_req *r);
 
-/* flow_begin.c: R is the first chunk of its stream, and might have a short turn; bytes of that one; */
+/* flow_begin.c: R is the first chunk of its stream, and might have a short turn; */
 bool flow_begins(const struct sched_queue *q, const struct sched_req *r);
-uint64_t flow_begin_chunk(const struct sched_queue *q);
-/* ... R is one, and others that somebody waits for are queued; */
+/* ... and others that somebody waits for are queued. */
 bool flow_begins_among(const struct sched_queue *q, const struct sched_req *r);
-/* ... R, which goes to the disk, has such a one: others that begin would wait for too long. */
-bool flow_begins_briefly(const struct sched_queue *q, const struct sched_req *r);
+/* Bytes that R, a chunk, should have now, floors and ceilings aside. */
+uint64_t flow_turn(const struct sched_queue *q, const struct sched_req *r);
 
 /* flow_think.c: F asks for a read. */
 void flow_thought(struct sched_flow *f, uint64_t now);

@@ -6,7 +6,8 @@
  *   a drive with a queue:         r r r                             '-- a gap
  *                               r r r         only scattered reads go together, up to as many as
  *                                 r r r       are of use; a chunk waits until the last has ended
- *                                   c         unless it is as short as they are (a small file), or in pieces
+ *                                   c         unless it is as short as they are (a small file), or in pieces, or young:
+ *                                             of that its beginning goes, where others wait
  *
  *   depth 1, one by one:        r r r r r     served
  *                              r r r r r       at hand: given to the drive while the one before is served
@@ -48,8 +49,8 @@ static inline enum sched_place sched_place(uint32_t depth, uint32_t busy, uint32
 static inline bool place_is_scattered(const struct sched_req *r)
 {
 	if (r->class == SCHED_PREFETCH)
-		return ((r->one_step && r->len <= SHORT_CHUNK_MAX) || r->pieces) && !r->record &&
-		       !r->counts && !r->several;
+		return ((r->one_step && r->len <= SHORT_CHUNK_MAX) || r->pieces || r->young) &&
+		       !r->record && !r->counts && !r->several;
 	return r->class == SCHED_DEMAND &&
 	       r->len <= (r->brings_more ? SHORT_CHUNK_MAX : SCATTERED_MAX);
 }

@@ -182,15 +182,9 @@ static bool is_too_old(const struct sched_queue *q, const struct sched_req *r, u
 	       now - r->submitted > q->limits.prefetch_max_age;
 }
 
-/* Bytes that R, a chunk, should have now, floors and ceilings aside. */
-static uint64_t chunk_of(const struct sched_queue *q, const struct sched_req *r)
-{
-	return flow_begins_briefly(q, r) ? flow_begin_chunk(q) : sched_chunk(q);
-}
-
 uint64_t sched_chunk_of(const struct sched_queue *q, const struct sched_req *r)
 {
-	uint64_t chunk = chunk_of(q, r);
+	uint64_t chunk = flow_turn(q, r);
 
 	return r->charged < r->io_len && r->charged < chunk ? r->charged : chunk;
 }
@@ -205,7 +199,7 @@ static uint64_t bytes_of(const struct sched_queue *q, const struct sched_req *r,
 	if (r->class == SCHED_WRITEBACK || r->counts)
 		return 0;
 	if (limited && r->class == SCHED_PREFETCH)
-		chunk = flow_chunk(q, r, chunk_of(q, r), now);
+		chunk = flow_chunk(q, r, flow_turn(q, r), now);
 	return chunk < bytes ? chunk : bytes;
 }
 

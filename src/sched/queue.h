@@ -87,6 +87,7 @@ struct sched_req {
 	bool counts;	       /* a chunk: who executes it says in io_len how many bytes it had */
 	bool several;	       /* a chunk: of several files */
 	bool begins;	       /* a chunk: the first of its stream that goes on behind it */
+	bool young;	       /* a chunk: its reader may want no more than the beginning */
 	bool one_step;	       /* a chunk: it is brought by one request to the device */
 	bool pieces; /* a chunk: it lies in pieces, a seek each, for which the device is asked at once */
 	bool brings_more; /* a demand read: its client wants less, and may soon want the rest: who does joins it */

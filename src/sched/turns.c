@@ -24,8 +24,11 @@
  * chunks and, after a slice of time, within them: all that wait when the gap opens, as a frozen
  * batch in scan order, so that none of them starves another; then the turn goes on, so that they do
  * not starve the streams. Where nobody has broken in for long the gap is at once, not after a slice, and for
- * those that come once in a while as long as they have credit (gap_credit.h).
+ * those that come once in a while as long as they have credit (gap_credit.h). Reads with which files begin go on in it, for a
+ * slice, while others of it are at a drive that takes several: a chunk has no place there until these have ended, and with
+ * each that ends the drive had less to choose from.
  */
+#include "sched/parts.h"
 #include "sched/policy.h"
 
 #define TURNS_STREAMS 1024
@@ -35,6 +38,8 @@ struct turns {
 	struct order current; /* chunks of the present scan, by address */
 	struct order_batches small; /* reads, by address: of the present gap, and those that wait */
 	bool gap_used;
+	uint64_t gap_ends; /* ns: the present gap has been open for a slice */
+	uint32_t firsts;   /* of the small reads those with which files begin */
 	bool first_only; /* the present scan has only first chunks of streams, and those that joined it */
 	uint32_t joined; /* first chunks that joined the present scan */
 	uint64_t level;	 /* what the streams of the present scan have had, bytes */
@@ -92,6 +97,7 @@ static void add(void *state, void *shared, struct sched_req *r)
 
 	if (r->class == SCHED_DEMAND) {
 		order_batch_insert(&t->small, &r->order, r->block, r->sequence);
+		t->firsts += r->brings_more;
 		return;
 	}
 	r->tag = had_before(t, shared, r);
@@ -147,7 +153,15 @@ static void remove_req(void *state, struct sched_req *r)
 
 	if (r->class != SCHED_DEMAND)
 		t->gap_used = false; /* a chunk goes: the next gap may open after it */
+	else
+		t->firsts -= r->brings_more;
 	order_remove(&r->order);
+}
+
+/* Whether reads with which files begin, a few of each, join the present gap. */
+static bool gap_goes_on(const struct turns *t, const struct sched_queue *q)
+{
+	return t->firsts && q->scattered_only && !q->at_hand && q->flows.now < t->gap_ends;
 }
 
 static struct sched_req *pick(void *state, const struct sched_queue *q)
@@ -155,9 +169,11 @@ static struct sched_req *pick(void *state, const struct sched_queue *q)
 	struct turns *t = state;
 	bool chunks = t->current.n || t->next.n;
 
-	if (!t->gap_used || !chunks)
+	if (!t->gap_used || !chunks || gap_goes_on(t, q))
 		order_batch_freeze(&t->small);
 	if (order_batch(&t->small)->n) {
+		if (!t->gap_used)
+			t->gap_ends = q->flows.now + flow_slice(q);
 		t->gap_used = true;
 		return ordered_req(order_scan(order_batch(&t->small), q->head));
 	}

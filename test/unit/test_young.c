@@ -152,6 +152,29 @@ static void test_nothing_is_fetched_behind_an_end(void **state)
 	engine_free(e);
 }
 
+/* Who begins among others has what his first READs bring. Where he stops there, nothing else is fetched for him. */
+static void test_a_beginning_may_be_all(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	struct readahead_plan p = {0};
+	uint64_t at = 0;
+
+	e->reader = 1;
+	e->streams = 8;
+	e->seek = MIB;
+	e->chunk = 12 * MIB;
+	for (; !p.len && at < MIB; at += READ)
+		p = engine_read(e, 1, at, READ, 8 * MIB);
+	assert_true(p.young && p.offset < FIRST_READS && p.offset + p.len > FIRST_READS);
+	readahead_shorten(e->ra, &e->counters, &p, FIRST_READS - p.offset);
+	assert_int_equal(engine_carry_out(e, &p, 8 * MIB).len, 0);
+	for (; at < FIRST_READS; at += READ)
+		assert_int_equal(engine_read(e, 1, at, READ, 8 * MIB).len, 0);
+	p = engine_read(e, 1, at, READ, 8 * MIB); /* he reads on */
+	assert_true(p.offset <= at + READ && p.offset + p.len > at + MIB);
+	engine_free(e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -162,6 +185,7 @@ int main(void)
 		cmocka_unit_test(test_backward_chunks_grow_where_nothing_seeks),
 		cmocka_unit_test(test_the_first_backward_chunk_is_ahead),
 		cmocka_unit_test(test_nothing_is_fetched_behind_an_end),
+		cmocka_unit_test(test_a_beginning_may_be_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
