@@ -116,19 +116,20 @@ static bool is_resident(struct prefetch *p, bool if_few)
 	return false;
 }
 
-/* IF_FEW: by a thread that is not to wait for the disk itself. */
 /*
- * Whether P's reader may want no more than the beginning of it, and the rest is worth a turn of its own, should he: it takes
- * longer than the seek to it.
+ * Whether P's reader, who has not asked for all of its beginning yet, may want no more than that, and the rest is worth a turn
+ * of its own, should he: it takes longer than the seek to it.
  */
 static bool may_be_beginning(const struct prefetch *p)
 {
 	uint64_t rest = p->plan.len > FIRST_READS ? p->plan.len - FIRST_READS : 0;
+	uint64_t asked = p->plan.len - p->plan.ahead;
 
-	return p->plan.young && p->plan.way == WAY_FORWARD &&
+	return p->plan.young && p->plan.way == WAY_FORWARD && asked < FIRST_READS &&
 	       rest > dispatcher_seek_bytes(&p->backing->device->dispatcher);
 }
 
+/* IF_FEW: by a thread that is not to wait for the disk itself. */
 static void submit(struct prefetch *p, bool if_few)
 {
 	bool wanted = false;

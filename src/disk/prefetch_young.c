@@ -16,6 +16,9 @@
  */
 #include "disk/prefetch_parts.h"
 #include "readahead/first_read.h"
+#include "sched/place.h"
+
+_Static_assert(SHORT_CHUNK_MAX == FIRST_READS, "a beginning is what first READs bring");
 
 #define YOUNG_STEP (UINT64_C(128) << 10)
 /* The first step has as many bytes as take so long (ns). */
@@ -54,7 +57,9 @@ static uint64_t first_in_place(struct dispatcher *d, const struct prefetch *p)
 
 uint64_t prefetch_young_first(struct dispatcher *d, const struct prefetch *p)
 {
-	return p->in_pieces || p->req.scattered ? FIRST_READS : first_in_place(d, p);
+	bool beside = p->req.young && p->req.scattered;
+
+	return p->in_pieces || beside ? FIRST_READS : first_in_place(d, p);
 }
 
 uint64_t prefetch_young_next(const struct prefetch *p, uint64_t len)

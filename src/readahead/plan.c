@@ -139,15 +139,19 @@ static void fit_two(const struct readahead_tuning *t, struct window_limits *l, u
 
 /*
  * Where C's next chunk begins when its reader is beyond what was asked for: where his run began, or
- * where he is. What was asked for once is not asked for again, nor is a seek worth the little that he left out.
+ * where he is. What was asked for once is not asked for again, nor is a seek worth the little that he left out. But what he
+ * passed just behind it, of which nobody has asked yet, may only be late.
  */
 static uint64_t begin_anew(const struct readahead_tuning *t, const struct cursor *c,
 			   const struct readahead_read *read)
 {
 	bool left_out = c->pace && c->gap && cursor_gap_is_short(c, read->len);
 	uint64_t from = c->ra_end || left_out ? read->offset : c->start;
-	uint64_t young = PACES * (uint64_t)c->gap + heuristic_near(t, read->len);
+	uint64_t near = heuristic_near(t, read->len), young = PACES * (uint64_t)c->gap + near;
 
+	if (c->ra_end && c->way == WAY_FORWARD && c->missing && c->pace <= 1 &&
+	    read->offset > c->ra_end && read->offset - c->ra_end <= near)
+		from = c->ra_end;
 	if (from > read->offset || read->offset - from > young ||
 	    (!c->missing && read->offset - from >= read->chunk)) /* it would not reach him */
 		from = read->offset;

@@ -93,8 +93,8 @@ bool young_has_enough(const struct readahead *ra, const struct readahead_tuning 
 		return asked - come > come;
 	if (!young_is_unknown(ra, t, c))
 		return false;
-	/* it may be all that he wants, and who goes beyond it is known by that */
-	if (asked <= FIRST_READS)
+	/* a first chunk that was cut to it: it may be all that he wants, and who goes beyond it is known by that */
+	if (asked <= FIRST_READS && asked < t->chunk_min)
 		return true;
 	if (read->streams > STREAMS_FEW &&
 	    (c->file->set.n == 1 ? come >= SHORT_RUN : asked > read->chunk / 2))

@@ -11,8 +11,8 @@
  * A chunk for who wants no more costs bytes where he is alone, and a seek where he is not. Of a lone backward reader every
  * chunk costs one.
  *
- * Of who was given no more than his first READs bring (sched: several begin at a drive that takes them together) nothing is
- * fetched until he goes beyond that.
+ * Of whom the first chunk was cut to what his first READs bring (sched: several begin at a drive that takes them together)
+ * nothing else is fetched until he goes beyond that.
  *
  * Where nothing seeks, and the kernel reads ahead of READs, a first chunk comes when that has brought some, and of a backward
  * reader, for whom it does not, each brings as much as he has come to. Who goes backward in the end of a file that his

@@ -32,7 +32,7 @@ static inline enum sched_place dispatcher_place_far(struct dispatcher *d)
 	enum sched_place place = sched_place(d->depth, d->busy, d->scattered, there);
 
 	d->queue.scattered_only = place != PLACE_ANY;
-	d->queue.short_too = d->queue.pieces_too = false;
+	d->queue.short_too = d->queue.pieces_too = d->queue.young_too = false;
 	d->queue.at_hand = d->queue.one_each = false;
 	return place;
 }
@@ -46,6 +46,7 @@ static inline enum sched_place dispatcher_place_near(struct dispatcher *d)
 	d->queue.scattered_only = place != PLACE_ANY;
 	d->queue.short_too = drive_reads_takes_chunks(&d->drive, &d->queue);
 	d->queue.pieces_too = drive_reads_takes_pieces(&d->drive, &d->queue);
+	d->queue.young_too = drive_reads_takes_young(&d->drive, &d->queue);
 	d->queue.at_hand =
 		place == PLACE_SCATTERED && drive_reads_one_at_hand(&d->drive, &d->queue);
 	dispatcher_crowd(d, place == PLACE_SCATTERED ? d->scattered : 0);

@@ -86,6 +86,11 @@ bool drive_reads_takes_pieces(const struct drive_reads *d, const struct sched_qu
 	       drive_reads_takes_chunks(d, q);
 }
 
+bool drive_reads_takes_young(const struct drive_reads *d, const struct sched_queue *q)
+{
+	return !d->evidence.probing && drive_reads_takes_chunks(d, q);
+}
+
 uint32_t drive_reads_together(const struct drive_reads *d, const struct sched_queue *q)
 {
 	return d->max > 1 && is_asked(d, q) ? depth_evidence_level(&d->evidence)
@@ -213,17 +218,23 @@ void drive_reads_from(struct drive_reads *d, const struct sched_req *r, uint64_t
 	d->last = r->flow;
 }
 
+/* Whether R comes to the drive as it is handed out, by one request: then the order in which it comes back tells. */
+static bool tells_order(const struct sched_req *r)
+{
+	return r->scattered && !r->pieces && !r->young;
+}
+
 void drive_reads_order(struct drive_reads *d, const struct sched_queue *q,
 		       const struct sched_req *r, uint64_t now)
 {
 	uint32_t there = 1, older = 0, younger = 0;
 	const struct sched_req *other;
 
-	if (!d->evidence.probing || !r->scattered || r->pieces || d->there + d->chunks < 2 ||
+	if (!d->evidence.probing || !tells_order(r) || d->there + d->chunks < 2 ||
 	    now - r->started < FROM_MEMORY)
 		return;
 	TAILQ_FOREACH(other, &q->active, age) {
-		if (other == r || !other->scattered || other->pieces)
+		if (other == r || !tells_order(other))
 			continue;
 		there++;
 		older += other->started + ORDER_SLACK < r->started;

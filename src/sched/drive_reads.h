@@ -17,7 +17,7 @@
  * has his share by that. A flow's first is as long on its way as in a round. Where all have many it is
  * the throughput that counts, and as many go as are of use. Of long ones fewer: what is there nobody can interrupt.
  *
- * Chunks may be among them: short ones; and a few that lie in pieces, each of which costs a seek (PIECES_MAX). Of one such
+ * Chunks may be among them: short ones; beginnings of others (place.h); and a few that lie in pieces, each of which costs a seek (PIECES_MAX). Of one such
  * chunk there is ever less to choose from while it comes, and the seeks become longer; with the next ones beside it the
  * drive goes on choosing. But not where small reads come again and again: one that is far from all others would be left for
  * long, and there is always another near one. In a gap of a chunk that has the drive for itself it has its turn.
@@ -35,7 +35,7 @@ struct drive_reads {
 	uint32_t max;		/* together at most; 1: never several */
 	uint32_t there;		/* also in gaps */
 	uint64_t bytes;		/* of them, with what was merged into them */
-	uint32_t chunks;	/* short ones and such in pieces, beside them */
+	uint32_t chunks;	/* short ones, beginnings and such in pieces, beside them */
 	uint64_t came;		/* ns: when one of them last came */
 	struct flow_id last;	/* whose the last of them was */
 	uint64_t crowded_until; /* ns: lately there was one of a flow with few, and of another */
@@ -60,6 +60,8 @@ bool drive_reads_takes_chunks(const struct drive_reads *d, const struct sched_qu
  * demand read or a write-back is there or waits; nor while it is asked, for when one ends says nothing of the drive's order.
  */
 bool drive_reads_takes_pieces(const struct drive_reads *d, const struct sched_queue *q);
+/* ... or the beginning of a young one: where that is settled, for it costs a turn more of who reads on. */
+bool drive_reads_takes_young(const struct drive_reads *d, const struct sched_queue *q);
 /* So many may be there now: those; or one, and mostly the next one at hand (place.h). */
 uint32_t drive_reads_there(const struct drive_reads *d, const struct sched_queue *q);
 /* So many bytes are there that no other should come. */

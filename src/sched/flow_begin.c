@@ -8,9 +8,9 @@
  * The first few reads with which a client begins a file go by themselves, within Demand_Wait or so (join.c); those behind
  * them are joined to its first chunk. Where those who begin would wait for longer than that, each has a part of a chunk
  * first, and the rest in its next turn: that is one seek more for a stream. So does who goes before his turn
- * (flow_joined.c). At a drive that serves several together those who begin have no turns of their own first: the beginnings,
- * of SHORT_CHUNK_MAX, go beside each other and beside small reads (place.h), those of whole files too, where the rest takes
- * longer than a seek. A file that is one chunk does not begin, but for one in pieces (disk/prefetch.h): it goes in the order of
+ * (flow_joined.c). At a drive that serves several together the beginnings, of SHORT_CHUNK_MAX, go beside each other and beside
+ * others' small reads (place.h), those of whole files too, where the rest takes longer than a seek; but not of who waits for
+ * more already. A file that is one chunk does not begin, but for one in pieces (disk/prefetch.h): it goes in the order of
  * the disk.
  */
 #include "common/container.h"

@@ -68,5 +68,7 @@ uint64_t flow_chunk(const struct sched_queue *q, const struct sched_req *r, uint
 	if (most >= chunk)
 		return chunk;
 	most -= most % CHUNK_UNIT;
-	return most > q->limits.cost.chunk_min ? most : q->limits.cost.chunk_min;
+	if (most < q->limits.cost.chunk_min)
+		most = q->limits.cost.chunk_min;
+	return most < chunk ? most : chunk; /* a beginning is shorter than any */
 }

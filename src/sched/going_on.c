@@ -17,13 +17,14 @@
 /* Of Max_Wait, what a read of its client may have waited for. */
 #define LATE_PART 2
 
-/* Whether a read of R's file is at the drive that R goes on from, or that goes on from R. */
+/* Whether a read of R's file is at the drive that R goes on from, or that goes on from R (as much of it as would go). */
 static bool goes_on(const struct sched_queue *q, const struct sched_req *r)
 {
+	uint64_t end = r->young ? r->offset + SHORT_CHUNK_MAX : req_end(r);
 	const struct sched_req *at;
 
 	TAILQ_FOREACH(at, &q->active, age)
-		if (at->file == r->file && at->class == SCHED_DEMAND && at->offset <= req_end(r) &&
+		if (at->file == r->file && at->class == SCHED_DEMAND && at->offset <= end &&
 		    r->offset <= at->offset + at->io_len)
 			return true;
 	return false;

@@ -67,11 +67,22 @@ static inline bool lets_go(const struct sched_req *r)
 	return r->class == SCHED_PREFETCH;
 }
 
-/* Whether others that may be at the drive together are there, or wait, beside R, a chunk that is such a one. */
-static inline bool is_among_others(const struct sched_queue *q, const struct sched_req *r)
+/*
+ * Whether of R, a young chunk, the beginning goes beside others: another one waits, or something of another file is there; and
+ * nobody waits for more than that.
+ */
+static inline bool begins_beside(const struct sched_queue *q, const struct sched_req *r)
 {
-	return q->scattered_only || q->by_class[SCHED_DEMAND] ||
-	       q->short_chunks > (r->state == REQ_QUEUED);
+	const struct sched_req *last = TAILQ_LAST(&r->waiters, sched_list), *at;
+
+	if (last && req_end(last) > r->offset + SHORT_CHUNK_MAX)
+		return false;
+	if (q->short_chunks > (r->state == REQ_QUEUED))
+		return true;
+	TAILQ_FOREACH(at, &q->active, age)
+		if (at->file != r->file)
+			return true;
+	return false;
 }
 
 /* Whether R may be at the drive with others now, if it is one that may be at all. */
@@ -81,7 +92,7 @@ static inline bool goes_with_others(const struct sched_queue *q, const struct sc
 		return true;
 	if (r->pieces)
 		return q->pieces_too;
-	return q->short_too && (r->len <= SHORT_CHUNK_MAX || is_among_others(q, r));
+	return r->young ? q->young_too && begins_beside(q, r) : q->short_too;
 }
 
 /* Whether chunks in pieces are at the drive together, between whose steps no gap opens. */

@@ -29,7 +29,8 @@
 
 /*
  * A longer chunk, or read with what it brings along (bytes), has the disk for itself; so has a longer read, but no
- * Linux client asks for more at a time.
+ * Linux client asks for more at a time. A young chunk is cut to that when it goes beside others, but for one whose reader has
+ * come past it meanwhile, or that others of the file are to begin behind: that goes beside them as it is.
  */
 #define SCATTERED_MAX	(UINT64_C(1) << 20)
 #define SHORT_CHUNK_MAX (UINT64_C(256) << 10)

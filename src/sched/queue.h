@@ -231,6 +231,7 @@ struct sched_queue {
 	bool at_hand;	 /* ... for one that is served when what runs is over (place.h) */
 	bool short_too;	 /* ... and for short chunks */
 	bool pieces_too; /* ... and for one in pieces */
+	bool young_too;	 /* ... and for the beginning of a young one */
 	bool one_each;	 /* ... and none of a flow that has one running (drive_reads.h) */
 	bool direct;	 /* reads go past it, and what is handed out is served beside them */
 	uint32_t queued, running, stalled;

@@ -24,9 +24,9 @@
  * chunks and, after a slice of time, within them: all that wait when the gap opens, as a frozen
  * batch in scan order, so that none of them starves another; then the turn goes on, so that they do
  * not starve the streams. Where nobody has broken in for long the gap is at once, not after a slice, and for
- * those that come once in a while as long as they have credit (gap_credit.h). Reads with which files begin go on in it, for a
- * slice, while others of it are at a drive that takes several: a chunk has no place there until these have ended, and with
- * each that ends the drive had less to choose from.
+ * those that come once in a while as long as they have credit (gap_credit.h). While some of it are at a drive that takes
+ * several, and reads with which files begin wait, what waits goes on in it, for a slice: a long chunk has no place there until
+ * these have ended, and with each that ends the drive has less to choose from.
  */
 #include "sched/parts.h"
 #include "sched/policy.h"
@@ -158,7 +158,7 @@ static void remove_req(void *state, struct sched_req *r)
 	order_remove(&r->order);
 }
 
-/* Whether reads with which files begin, a few of each, join the present gap. */
+/* Whether the present gap goes on with what waits: reads with which files begin, a few of each, are among that. */
 static bool gap_goes_on(const struct turns *t, const struct sched_queue *q)
 {
 	return t->firsts && q->scattered_only && !q->at_hand && q->flows.now < t->gap_ends;

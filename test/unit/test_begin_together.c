@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Several who begin with files at a drive that serves several requests together (sched/place.h, turns.c). */
 #include "disk.h"
+#include "sched/flow_limit.h"
 #include "sched/parts.h"
 #include "sched/place.h"
 
@@ -44,7 +45,7 @@ static void start(bool together)
 	now = SEC;
 	q = queue_new(sched_policy_find("turns"), &l);
 	learn_disk(&q->cost);
-	q->short_too = together;
+	q->short_too = q->young_too = together;
 }
 
 static void submit(struct sched_req *r)
@@ -145,6 +146,57 @@ static void test_one_by_one_it_has_the_disk(void **state)
 	stop();
 }
 
+/* His own reads are no others. */
+static void test_beside_his_own_reads_it_is_whole(void **state)
+{
+	struct sched_req a = first_read(1), r = young(1);
+
+	start(true);
+	submit(&a);
+	assert_ptr_equal(next(), &a);
+	submit(&r);
+	assert_null(next());
+	end(&a);
+	assert_ptr_equal(next(), &r);
+	assert_false(r.scattered);
+	end(&r);
+	stop();
+}
+
+/* Who waits for more than the beginning has his turn. */
+static void test_who_waits_for_more_has_his_turn(void **state)
+{
+	struct sched_req a = young(1), b = young(2), w = request(SCHED_DEMAND, 1, 1, 64 * KIB);
+
+	start(true);
+	w.offset = SHORT_CHUNK_MAX;
+	w.block += w.offset;
+	submit(&a);
+	submit(&b);
+	assert_int_equal(sched_submit(q, &w, now += 1000), SCHED_WAITS);
+	assert_ptr_equal(next(), &a);
+	assert_false(a.scattered);
+	sched_done(q, &a, now += MSEC, &woken);
+	assert_ptr_equal(TAILQ_FIRST(&woken), &w);
+	TAILQ_REMOVE(&woken, &w, link);
+	assert_ptr_equal(next(), &b);
+	end(&b);
+	stop();
+}
+
+/* At a ceiling it is charged with what it has. */
+static void test_its_bytes_at_a_ceiling(void **state)
+{
+	struct sched_req r = young(1);
+
+	start(true);
+	submit(&r);
+	assert_true(flow_chunk(q, &r, SHORT_CHUNK_MAX, now) <= SHORT_CHUNK_MAX);
+	assert_ptr_equal(next(), &r);
+	end(&r);
+	stop();
+}
+
 /* A long chunk whose reader is known has the disk for itself: it does not go beside others. */
 static void test_who_is_known_waits(void **state)
 {
@@ -237,6 +289,9 @@ int main(void)
 		cmocka_unit_test(test_it_goes_beside_small_reads),
 		cmocka_unit_test(test_alone_it_is_whole),
 		cmocka_unit_test(test_one_by_one_it_has_the_disk),
+		cmocka_unit_test(test_beside_his_own_reads_it_is_whole),
+		cmocka_unit_test(test_who_waits_for_more_has_his_turn),
+		cmocka_unit_test(test_its_bytes_at_a_ceiling),
 		cmocka_unit_test(test_who_is_known_waits),
 		cmocka_unit_test(test_files_begin_in_a_gap),
 		cmocka_unit_test(test_other_reads_wait),

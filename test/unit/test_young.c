@@ -175,6 +175,29 @@ static void test_a_beginning_may_be_all(void **state)
 	engine_free(e);
 }
 
+/* Who reads on, two of whose requests change places there, misses none of what he asks for. */
+static void test_behind_a_beginning_requests_change_places(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	struct readahead_plan p = {0};
+	uint64_t at = 0;
+
+	e->reader = 1;
+	e->streams = 8;
+	e->seek = MIB;
+	e->chunk = 12 * MIB;
+	for (; !p.len; at += READ)
+		p = engine_read(e, 1, at, READ, 8 * MIB);
+	readahead_shorten(e->ra, &e->counters, &p, FIRST_READS - p.offset);
+	assert_int_equal(engine_carry_out(e, &p, 8 * MIB).len, 0);
+	for (; at < FIRST_READS; at += READ)
+		assert_int_equal(engine_read(e, 1, at, READ, 8 * MIB).len, 0);
+	p = engine_read(e, 1, at + READ, READ, 8 * MIB);
+	assert_int_equal(p.offset, FIRST_READS);
+	assert_true(p.len > MIB);
+	engine_free(e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,6 +209,7 @@ int main(void)
 		cmocka_unit_test(test_the_first_backward_chunk_is_ahead),
 		cmocka_unit_test(test_nothing_is_fetched_behind_an_end),
 		cmocka_unit_test(test_a_beginning_may_be_all),
+		cmocka_unit_test(test_behind_a_beginning_requests_change_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
