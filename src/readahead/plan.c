@@ -30,6 +30,8 @@
 #define REST_MAX (UINT64_C(1) << 20)
 /* No position. */
 #define NOWHERE UINT64_MAX
+/* Requests that may be late where one that is farther came before them. */
+#define PASSED_MAX 7
 
 /* A chunk as long as the disk wants it, or as what is left of the memory allows. */
 static uint64_t chunk_now(const struct readahead *ra, const struct readahead_tuning *t,
@@ -137,6 +139,17 @@ static void fit_two(const struct readahead_tuning *t, struct window_limits *l, u
 		l->chunk = half;
 }
 
+/* Whether C's reader has passed all from where what was asked for ends up to READ, its last: so little that it may come yet. */
+static bool may_be_late(const struct cursor *c, const struct readahead_read *read)
+{
+	uint64_t passed = read->offset - c->ra_end, n = passed / read->len;
+	uint32_t all = n <= PASSED_MAX ? (UINT32_C(1) << n) - 1 : 0;
+
+	return c->ra_end && c->way == WAY_FORWARD && c->pace <= 1 && read->offset > c->ra_end &&
+	       passed % read->len == 0 && n <= PASSED_MAX && c->next == read->offset + read->len &&
+	       (c->missing >> 1 & all) == all;
+}
+
 /*
  * Where C's next chunk begins when its reader is beyond what was asked for: where his run began, or
  * where he is. What was asked for once is not asked for again, nor is a seek worth the little that he left out. But what he
@@ -147,10 +160,9 @@ static uint64_t begin_anew(const struct readahead_tuning *t, const struct cursor
 {
 	bool left_out = c->pace && c->gap && cursor_gap_is_short(c, read->len);
 	uint64_t from = c->ra_end || left_out ? read->offset : c->start;
-	uint64_t near = heuristic_near(t, read->len), young = PACES * (uint64_t)c->gap + near;
+	uint64_t young = PACES * (uint64_t)c->gap + heuristic_near(t, read->len);
 
-	if (c->ra_end && c->way == WAY_FORWARD && c->missing && c->pace <= 1 &&
-	    read->offset > c->ra_end && read->offset - c->ra_end <= near)
+	if (may_be_late(c, read))
 		from = c->ra_end;
 	if (from > read->offset || read->offset - from > young ||
 	    (!c->missing && read->offset - from >= read->chunk)) /* it would not reach him */
