@@ -147,7 +147,7 @@ static bool may_be_late(const struct cursor *c, const struct readahead_read *rea
 
 	return c->ra_end && c->way == WAY_FORWARD && c->pace <= 1 && read->offset > c->ra_end &&
 	       passed % read->len == 0 && n <= PASSED_MAX && c->next == read->offset + read->len &&
-	       (c->missing >> 1 & all) == all;
+	       (c->missing >> 1 & all) == all && passed + read->len < read->chunk;
 }
 
 /*

@@ -121,7 +121,13 @@ static bool has_few(const struct sched_flow *f)
 	return f->stats.queued[SCHED_DEMAND] + f->stats.running <= FEW;
 }
 
-/* Whether the drive leaves one of a few for longer than WAIT (ns). A chunk in pieces takes as long as it takes. */
+/* Whether R comes to the drive as it is handed out, by one request: then when it comes back tells of the drive. */
+static bool tells(const struct sched_req *r)
+{
+	return r->scattered && !r->pieces && !r->young;
+}
+
+/* Whether the drive leaves one of a few for longer than WAIT (ns). A chunk in pieces, or a beginning, takes as long as it takes. */
 static bool is_left(const struct sched_queue *q, uint64_t wait, uint64_t now)
 {
 	const struct sched_req *r;
@@ -129,7 +135,7 @@ static bool is_left(const struct sched_queue *q, uint64_t wait, uint64_t now)
 	TAILQ_FOREACH(r, &q->active, age) {
 		if (now - r->started < wait)
 			break;
-		if (r->scattered && !r->pieces && has_few(r->in))
+		if (tells(r) && has_few(r->in))
 			return true;
 	}
 	return false;
@@ -218,23 +224,17 @@ void drive_reads_from(struct drive_reads *d, const struct sched_req *r, uint64_t
 	d->last = r->flow;
 }
 
-/* Whether R comes to the drive as it is handed out, by one request: then the order in which it comes back tells. */
-static bool tells_order(const struct sched_req *r)
-{
-	return r->scattered && !r->pieces && !r->young;
-}
-
 void drive_reads_order(struct drive_reads *d, const struct sched_queue *q,
 		       const struct sched_req *r, uint64_t now)
 {
 	uint32_t there = 1, older = 0, younger = 0;
 	const struct sched_req *other;
 
-	if (!d->evidence.probing || !tells_order(r) || d->there + d->chunks < 2 ||
+	if (!d->evidence.probing || !tells(r) || d->there + d->chunks < 2 ||
 	    now - r->started < FROM_MEMORY)
 		return;
 	TAILQ_FOREACH(other, &q->active, age) {
-		if (other == r || !tells_order(other))
+		if (other == r || !tells(other))
 			continue;
 		there++;
 		older += other->started + ORDER_SLACK < r->started;

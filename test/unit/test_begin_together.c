@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Several who begin with files at a drive that serves several requests together (sched/place.h, turns.c). */
 #include "disk.h"
-#include "sched/flow_limit.h"
+#include "sched/drive_reads.h"
 #include "sched/parts.h"
 #include "sched/place.h"
 
@@ -187,13 +187,23 @@ static void test_who_waits_for_more_has_his_turn(void **state)
 /* At a ceiling it is charged with what it has. */
 static void test_its_bytes_at_a_ceiling(void **state)
 {
-	struct sched_req r = young(1);
+	struct sched_req a = young(1), b = young(2);
+	static struct sched_shares shares = {.n_rules = 1};
 
 	start(true);
-	submit(&r);
-	assert_true(flow_chunk(q, &r, SHORT_CHUNK_MAX, now) <= SHORT_CHUNK_MAX);
-	assert_ptr_equal(next(), &r);
-	end(&r);
+	shares.rules[0] =
+		(struct share){.weight = SHARE_WEIGHT_DEFAULT, .ceiling.bandwidth = 1000000};
+	assert_int_equal(sched_set_shares(q, &shares, now), 0);
+	submit(&a);
+	submit(&b);
+	assert_ptr_equal(next(), &a);
+	assert_true(a.scattered);
+	assert_true(a.charged != 0 && a.charged <= SHORT_CHUNK_MAX);
+	assert_int_equal(sched_shorten(q, &a, sched_chunk_of(q, &a)), SHORT_CHUNK_MAX);
+	end(&a);
+	now += SEC;
+	assert_ptr_equal(next(), &b);
+	end(&b);
 	stop();
 }
 
@@ -282,6 +292,29 @@ static void test_a_gap_ends(void **state)
 	stop();
 }
 
+/* ---- which drives ------------------------------------------------------------------------ */
+
+/* While nothing is known of it, and while the other way is tried, each has his turn: it costs who reads on one more. */
+static void test_a_drive_that_is_known(void **state)
+{
+	struct drive_reads d;
+
+	start(true);
+	drive_reads_init(&d);
+	drive_reads_set_max(&d, 32);
+	q->short_chunks = 8; /* enough to ask with */
+	assert_true(drive_reads_takes_chunks(&d, q));
+	assert_false(drive_reads_takes_young(&d, q));
+	d.evidence.probing = false;
+	d.evidence.together = true;
+	d.evidence.quiet = 100;
+	assert_true(drive_reads_takes_young(&d, q));
+	d.evidence.trying = true;
+	assert_false(drive_reads_takes_young(&d, q));
+	q->short_chunks = 0;
+	stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +329,7 @@ int main(void)
 		cmocka_unit_test(test_files_begin_in_a_gap),
 		cmocka_unit_test(test_other_reads_wait),
 		cmocka_unit_test(test_a_gap_ends),
+		cmocka_unit_test(test_a_drive_that_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
