@@ -57,9 +57,7 @@ static uint64_t first_in_place(struct dispatcher *d, const struct prefetch *p)
 
 uint64_t prefetch_young_first(struct dispatcher *d, const struct prefetch *p)
 {
-	bool beside = p->req.young && p->req.scattered;
-
-	return p->in_pieces || beside ? FIRST_READS : first_in_place(d, p);
+	return p->in_pieces || place_is_beginning(&p->req) ? FIRST_READS : first_in_place(d, p);
 }
 
 uint64_t prefetch_young_next(const struct prefetch *p, uint64_t len)

@@ -99,6 +99,8 @@ struct cursor {
 #define CURSOR_FADE 5000u
 /* From this count on a cursor is proven: it was continued at least once. */
 #define CURSOR_PROVEN 2
+/* So many requests of its run may have passed one that comes late. */
+#define CURSOR_LATE_MAX 7
 
 /* There are many: Cursor_Pool of them at once. */
 _Static_assert(sizeof(struct cursor) <= 256, "a cursor has become larger");

@@ -30,8 +30,6 @@
 #define REST_MAX (UINT64_C(1) << 20)
 /* No position. */
 #define NOWHERE UINT64_MAX
-/* Requests that may be late where one that is farther came before them. */
-#define PASSED_MAX 7
 
 /* A chunk as long as the disk wants it, or as what is left of the memory allows. */
 static uint64_t chunk_now(const struct readahead *ra, const struct readahead_tuning *t,
@@ -143,11 +141,14 @@ static void fit_two(const struct readahead_tuning *t, struct window_limits *l, u
 static bool may_be_late(const struct cursor *c, const struct readahead_read *read)
 {
 	uint64_t passed = read->offset - c->ra_end, n = passed / read->len;
-	uint32_t all = n <= PASSED_MAX ? (UINT32_C(1) << n) - 1 : 0;
+	uint32_t all;
 
-	return c->ra_end && c->way == WAY_FORWARD && c->pace <= 1 && read->offset > c->ra_end &&
-	       passed % read->len == 0 && n <= PASSED_MAX && c->next == read->offset + read->len &&
-	       (c->missing >> 1 & all) == all && passed + read->len < read->chunk;
+	if (!c->ra_end || c->way != WAY_FORWARD || c->pace > 1 || read->offset <= c->ra_end ||
+	    passed % read->len != 0 || n > CURSOR_LATE_MAX || c->next != read->offset + read->len ||
+	    passed + read->len >= read->chunk)
+		return false;
+	all = (UINT32_C(1) << n) - 1;
+	return (c->missing >> 1 & all) == all;
 }
 
 /*

@@ -28,8 +28,6 @@
  * requests of each run comes; up to 3/8 where reads come at random within a window of so many.
  */
 #define IN_RUNS_FEW (65536 / 16 * 9)
-/* So many requests of its run may have passed one that comes late. */
-#define LATE_MAX 7
 
 /* What is no more than so many bytes is as soon read through as left out, whatever the device. */
 #define GAP_LEAST (UINT64_C(1) << 20)
@@ -198,20 +196,20 @@ static void note_missing(struct cursor *c, const struct readahead_read *read)
 {
 	uint64_t gap = read->offset - c->next, n = gap / read->len;
 
-	if (gap % read->len || n > LATE_MAX)
+	if (gap % read->len || n > CURSOR_LATE_MAX)
 		c->missing = ~UINT32_C(1); /* all */
 	else
 		c->missing = (c->missing << n | ((UINT32_C(1) << n) - 1)) << 1;
 }
 
 /*
- * Whether READ was missing in the run of C, in which nothing else was but among the last LATE_MAX requests. Of reads at random
+ * Whether READ was missing in the run of C, in which nothing else was but among the last CURSOR_LATE_MAX requests. Of reads at random
  * within a window some fill what others left out too, but more is missing.
  */
 static bool was_missing(struct cursor *c, const struct readahead_read *read)
 {
 	uint64_t behind = c->next - (read->offset + read->len), n = behind / read->len;
-	bool dense = c->missing >> (LATE_MAX + 1) == 0;
+	bool dense = c->missing >> (CURSOR_LATE_MAX + 1) == 0;
 
 	if (behind % read->len || n >= 32 || !(c->missing >> n & 1))
 		return false;
@@ -277,7 +275,7 @@ static void note_gap(struct cursor *c)
 	struct heur_file *f = c->file;
 
 	f->skips -= f->skips >> SKIPS_SHIFT;
-	if (c->missing >> (LATE_MAX + 1))
+	if (c->missing >> (CURSOR_LATE_MAX + 1))
 		f->skips += 65535 >> SKIPS_SHIFT;
 }
 

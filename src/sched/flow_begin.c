@@ -74,15 +74,23 @@ static bool begins_briefly(const struct sched_queue *q, const struct sched_req *
 	return flow_begins(q, r) && ((v->flow == r->in && v->joined) || is_long_round(q, r));
 }
 
-/* Whether of R, a young chunk, only the beginning comes now, beside others. */
-static bool is_beginning(const struct sched_req *r)
+bool flow_begins_beside(const struct sched_queue *q, const struct sched_req *r)
 {
-	return r->state == REQ_RUNNING && r->young && r->scattered && !r->pieces;
+	const struct sched_req *last = TAILQ_LAST(&r->waiters, sched_list), *at;
+
+	if (last && req_end(last) > r->offset + SHORT_CHUNK_MAX)
+		return false;
+	if (q->short_chunks > (r->state == REQ_QUEUED))
+		return true;
+	TAILQ_FOREACH(at, &q->active, age)
+		if (at->file != r->file)
+			return true;
+	return false;
 }
 
 uint64_t flow_turn(const struct sched_queue *q, const struct sched_req *r)
 {
-	if (is_beginning(r))
+	if (place_is_beginning(r))
 		return SHORT_CHUNK_MAX;
 	return begins_briefly(q, r) ? begin_chunk(q) : sched_chunk(q);
 }

@@ -68,22 +68,10 @@ static inline bool lets_go(const struct sched_req *r)
 }
 
 /*
- * Whether of R, a young chunk, the beginning goes beside others: another one waits, or something of another file is there; and
- * nobody waits for more than that.
+ * flow_begin.c: whether of R, a young chunk, the beginning goes beside others: another one waits, or something of another file is
+ * there; and nobody waits for more than that.
  */
-static inline bool begins_beside(const struct sched_queue *q, const struct sched_req *r)
-{
-	const struct sched_req *last = TAILQ_LAST(&r->waiters, sched_list), *at;
-
-	if (last && req_end(last) > r->offset + SHORT_CHUNK_MAX)
-		return false;
-	if (q->short_chunks > (r->state == REQ_QUEUED))
-		return true;
-	TAILQ_FOREACH(at, &q->active, age)
-		if (at->file != r->file)
-			return true;
-	return false;
-}
+bool flow_begins_beside(const struct sched_queue *q, const struct sched_req *r);
 
 /* Whether R may be at the drive with others now, if it is one that may be at all. */
 static inline bool goes_with_others(const struct sched_queue *q, const struct sched_req *r)
@@ -92,7 +80,7 @@ static inline bool goes_with_others(const struct sched_queue *q, const struct sc
 		return true;
 	if (r->pieces)
 		return q->pieces_too;
-	return r->young ? q->young_too && begins_beside(q, r) : q->short_too;
+	return r->young ? q->young_too && flow_begins_beside(q, r) : q->short_too;
 }
 
 /* Whether chunks in pieces are at the drive together, between whose steps no gap opens. */
@@ -302,7 +290,7 @@ void flow_guest_served(struct sched_queue *q, const struct sched_req *r);
 bool flow_begins(const struct sched_queue *q, const struct sched_req *r);
 /* ... and others that somebody waits for are queued. */
 bool flow_begins_among(const struct sched_queue *q, const struct sched_req *r);
-/* Bytes that R, a chunk, should have now, floors and ceilings aside. */
+/* Bytes that R, a chunk that goes to the disk, should have, floors and ceilings aside. */
 uint64_t flow_turn(const struct sched_queue *q, const struct sched_req *r);
 
 /* flow_think.c: F asks for a read. */

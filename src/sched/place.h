@@ -56,4 +56,10 @@ static inline bool place_is_scattered(const struct sched_req *r)
 	       r->len <= (r->brings_more ? SHORT_CHUNK_MAX : SCATTERED_MAX);
 }
 
+/* Whether of R, which has a place beside others, only the beginning comes. */
+static inline bool place_is_beginning(const struct sched_req *r)
+{
+	return r->young && r->scattered && !r->pieces;
+}
+
 #endif

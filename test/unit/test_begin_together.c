@@ -71,6 +71,16 @@ static void end(struct sched_req *r)
 	assert_null(sched_check(q));
 }
 
+/* B has no place beside A, the last that is there, and the disk for itself behind it. */
+static void goes_behind(struct sched_req *a, struct sched_req *b)
+{
+	assert_null(next());
+	end(a);
+	assert_ptr_equal(next(), b);
+	assert_false(b->scattered);
+	end(b);
+}
+
 static void stop(void)
 {
 	assert_int_equal(q->queued + q->running + q->joined, 0);
@@ -139,10 +149,7 @@ static void test_one_by_one_it_has_the_disk(void **state)
 	submit(&b);
 	assert_ptr_equal(next(), &a);
 	assert_false(a.scattered);
-	assert_null(next());
-	end(&a);
-	assert_ptr_equal(next(), &b);
-	end(&b);
+	goes_behind(&a, &b);
 	stop();
 }
 
@@ -155,11 +162,7 @@ static void test_beside_his_own_reads_it_is_whole(void **state)
 	submit(&a);
 	assert_ptr_equal(next(), &a);
 	submit(&r);
-	assert_null(next());
-	end(&a);
-	assert_ptr_equal(next(), &r);
-	assert_false(r.scattered);
-	end(&r);
+	goes_behind(&a, &r);
 	stop();
 }
 
@@ -220,10 +223,7 @@ static void test_who_is_known_waits(void **state)
 	assert_ptr_equal(next(), &b);
 	assert_null(next());
 	end(&a);
-	assert_null(next());
-	end(&b);
-	assert_ptr_equal(next(), &known);
-	end(&known);
+	goes_behind(&b, &known);
 	stop();
 }
 
@@ -241,13 +241,6 @@ static void start_gap(struct sched_req *a, struct sched_req *known)
 	assert_null(next());
 }
 
-static void end_gap(struct sched_req *a, struct sched_req *known)
-{
-	end(a);
-	assert_ptr_equal(next(), known);
-	end(known);
-}
-
 static void test_files_begin_in_a_gap(void **state)
 {
 	struct sched_req a, known, b = first_read(3), c = first_read(4);
@@ -259,7 +252,7 @@ static void test_files_begin_in_a_gap(void **state)
 	assert_ptr_equal(next(), &c);
 	end(&c);
 	end(&b);
-	end_gap(&a, &known);
+	goes_behind(&a, &known);
 	stop();
 }
 
@@ -270,8 +263,7 @@ static void test_other_reads_wait(void **state)
 
 	start_gap(&a, &known);
 	submit(&b);
-	assert_null(next());
-	end_gap(&a, &known);
+	goes_behind(&a, &known);
 	assert_ptr_equal(next(), &b);
 	end(&b);
 	stop();
@@ -285,8 +277,7 @@ static void test_a_gap_ends(void **state)
 	start_gap(&a, &known);
 	now += flow_slice(q);
 	submit(&b);
-	assert_null(next());
-	end_gap(&a, &known);
+	goes_behind(&a, &known);
 	assert_ptr_equal(next(), &b);
 	end(&b);
 	stop();

@@ -152,8 +152,8 @@ static void test_nothing_is_fetched_behind_an_end(void **state)
 	engine_free(e);
 }
 
-/* Who begins among others has what his first READs bring. Where he stops there, nothing else is fetched for him. */
-static void test_a_beginning_may_be_all(void **state)
+/* Of one of eight streams whose first chunk was cut to what his first READs bring, which is there; he has asked for all of it. */
+static struct engine *engine_of_beginning(void)
 {
 	struct engine *e = engine_default("cursor");
 	struct readahead_plan p = {0};
@@ -170,29 +170,25 @@ static void test_a_beginning_may_be_all(void **state)
 	assert_int_equal(engine_carry_out(e, &p, 8 * MIB).len, 0);
 	for (; at < FIRST_READS; at += READ)
 		assert_int_equal(engine_read(e, 1, at, READ, 8 * MIB).len, 0);
-	p = engine_read(e, 1, at, READ, 8 * MIB); /* he reads on */
-	assert_true(p.offset <= at + READ && p.offset + p.len > at + MIB);
+	return e;
+}
+
+/* Where he stops there, nothing else is fetched for him; who reads on has a chunk. */
+static void test_a_beginning_may_be_all(void **state)
+{
+	struct engine *e = engine_of_beginning();
+	struct readahead_plan p = engine_read(e, 1, FIRST_READS, READ, 8 * MIB);
+
+	assert_true(p.offset <= FIRST_READS + READ && p.offset + p.len > FIRST_READS + MIB);
 	engine_free(e);
 }
 
 /* Who reads on, two of whose requests change places there, misses none of what he asks for. */
 static void test_behind_a_beginning_requests_change_places(void **state)
 {
-	struct engine *e = engine_default("cursor");
-	struct readahead_plan p = {0};
-	uint64_t at = 0;
+	struct engine *e = engine_of_beginning();
+	struct readahead_plan p = engine_read(e, 1, FIRST_READS + READ, READ, 8 * MIB);
 
-	e->reader = 1;
-	e->streams = 8;
-	e->seek = MIB;
-	e->chunk = 12 * MIB;
-	for (; !p.len; at += READ)
-		p = engine_read(e, 1, at, READ, 8 * MIB);
-	readahead_shorten(e->ra, &e->counters, &p, FIRST_READS - p.offset);
-	assert_int_equal(engine_carry_out(e, &p, 8 * MIB).len, 0);
-	for (; at < FIRST_READS; at += READ)
-		assert_int_equal(engine_read(e, 1, at, READ, 8 * MIB).len, 0);
-	p = engine_read(e, 1, at + READ, READ, 8 * MIB);
 	assert_int_equal(p.offset, FIRST_READS);
 	assert_true(p.len > MIB);
 	engine_free(e);
