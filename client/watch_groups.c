@@ -55,28 +55,42 @@ static const char *why_away(struct watch_group *g)
 	if (g->knob.held)
 		return NULL;
 	if (!knob_read(&g->knob, &now))
-		return "is not there";
+		return knob_is_gone(&g->knob) ? "is not there" : "cannot be read";
 	return now ? "somebody else has frozen it" : NULL;
 }
 
+/* WHY: NULL, or with the cause where the last call of its knob failed for one. */
 static void say_away(const struct watch_group *g, enum log_level level, const char *why)
 {
-	log_line(level, "halt %s: %s", g->path, why ? why : "can be halted");
+	const int cause = why && !knob_is_gone(&g->knob) ? g->knob.error : 0;
+
+	log_line(level, "halt %s: %s%s%s", g->path, why ? why : "can be halted", cause ? ": " : "",
+		 cause ? strerror(cause) : "");
 }
 
-static bool is_free(struct watch_group *g, double now)
+static void leave(struct watch_group *g, const char *why, double now)
 {
-	const char *why = why_away(g);
-
 	if (why != g->away)
 		say_away(g, tell_change(&g->away_told, !why, now), why);
 	else if (tell_calm(&g->away_told, now))
 		say_away(g, LOG_LEVEL_EVENT, why);
 	g->away = why;
-	return !why;
 }
 
-static void turn(struct watch_host *h, struct watch_group *g)
+static bool is_free(struct watch_group *g, double now)
+{
+	leave(g, why_away(g), now);
+	return !g->away;
+}
+
+/* Want of descriptors or memory: tried again, as soon as it would be halted. */
+static bool is_passing(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOMEM || error == EINTR ||
+	       error == EAGAIN;
+}
+
+static void turn(struct watch_host *h, struct watch_group *g, double now)
 {
 	if (h->hand.dry_run)
 		return;
@@ -84,8 +98,9 @@ static void turn(struct watch_host *h, struct watch_group *g)
 		knob_release(&g->knob);
 	else if (!knob_turn(&g->knob, 1, &h->hand.recorder)) {
 		g->halt = (struct halt){0};
-		if (g->knob.error != ECANCELED && g->knob.error != ENOENT &&
-		    g->knob.error != ENODEV)
+		if (is_passing(g->knob.error))
+			leave(g, "cannot be turned", now);
+		else if (g->knob.error != ECANCELED && !knob_is_gone(&g->knob))
 			refuse(g, strerror(g->knob.error));
 		knob_restore(&g->knob);
 	}
@@ -100,7 +115,7 @@ static void tick(struct watch_host *h, struct watch_group *g, const struct watch
 	if (g->refused || !g->knob.path[0] || !is_free(g, now))
 		return;
 	if (halt_judge(&g->halt, w != NULL, price, bid, w ? w->answered : 0, now) != was)
-		turn(h, g);
+		turn(h, g, now);
 	tell(h, g, g->halt.halted != was, price, bid, now);
 }
 

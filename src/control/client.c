@@ -9,9 +9,9 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "control/control.h"
 
 static void explain_connect(const char *path, int err, char *error, size_t size)
@@ -86,7 +86,7 @@ static void send_line(int fd, const char *text, size_t len)
 static char *receive_line(int fd, unsigned int timeout_s)
 {
 	char *line = malloc(CONTROL_ANSWER_MAX + 1);
-	time_t until = time(NULL) + (time_t)timeout_s;
+	uint64_t until = clock_now() + timeout_s * CLOCK_SECOND;
 	size_t len = 0;
 
 	if (!line)
@@ -99,7 +99,7 @@ static char *receive_line(int fd, unsigned int timeout_s)
 			*end = '\0';
 			return line;
 		}
-		if (n <= 0 || time(NULL) > until) {
+		if (n <= 0 || clock_now() > until) {
 			errno = n < 0 ? errno : 0;
 			break;
 		}

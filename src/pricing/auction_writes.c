@@ -177,6 +177,6 @@ enum auction_why auction_writes_judge(struct auction_writes *w, const struct auc
 double auction_writes_due(const struct auction_writes *w, double now)
 {
 	if (defers(w))
-		return w->since + (now < w->since + w->dwell ? w->dwell : w->hold);
+		return w->since + (now < w->since + w->dwell ? fmin(w->dwell, w->hold) : w->hold);
 	return w->rest_until > now ? w->rest_until : INFINITY;
 }

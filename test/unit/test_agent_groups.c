@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "agent_files.h"
 #include "group_memory.h"
@@ -251,6 +252,37 @@ static void test_what_is_left_alone(void **state)
 	settings_free(&host.settings);
 }
 
+static struct rlimit files_limit;
+
+/* The last descriptor is taken between what is found and what is written. */
+static bool record_the_last(void *arg)
+{
+	const struct rlimit none = {0, files_limit.rlim_max};
+
+	return setrlimit(RLIMIT_NOFILE, &none) == 0;
+}
+
+/* What a moment later can be done is not given up for good. */
+static void test_for_want_of_a_descriptor(void **state)
+{
+	host_of("/backup");
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files_limit), 0);
+	host.hand.recorder.record = record_the_last;
+	host.watches[0].detector.prices.write = 0.9;
+	for (int i = 0; i < 80 && !strstr(files_said, strerror(EMFILE)); i++) {
+		host.watches[0].answered = 10 + i;
+		watch_groups_tick(&host, 10 + i);
+	}
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files_limit), 0);
+	host.hand.recorder.record = record_kept;
+	assert_int_equal(files_number(FREEZE), 0);
+	assert_string_equal(shown(), "group /backup: left alone: cannot be turned\n");
+	assert_in_range((int)halted_at(0.9), 20, 39);
+	watch_groups_release(&host);
+	assert_int_equal(files_number(FREEZE), 0);
+	settings_free(&host.settings);
+}
+
 /* Its line in the record would end there: after kill -9 it would stay halted. */
 static void test_blanks_in_names(void **state)
 {
@@ -380,6 +412,7 @@ int main(void)
 		cmocka_unit_test_setup(test_a_group_halts_and_goes_on, begin_one),
 		cmocka_unit_test_setup(test_at_the_end_it_goes_on, begin_one),
 		cmocka_unit_test_setup(test_what_is_left_alone, begin_one),
+		cmocka_unit_test_setup(test_for_want_of_a_descriptor, begin_one),
 		cmocka_unit_test_setup(test_blanks_in_names, begin_one),
 		cmocka_unit_test_setup(test_other_ways_to_write_a_name, begin_one),
 		cmocka_unit_test_setup(test_the_group_of_process_1, begin_one),

@@ -145,9 +145,9 @@ static void test_vectors(void **state)
 }
 
 /* Judged when it is due, and only then, it is as if it were judged all the time. */
-static void test_due(void **state)
+static void due_is_enough(double defer_most)
 {
-	const struct auction_may may = {true, true, AUCTION_DEFER_MOST};
+	const struct auction_may may = {true, true, defer_most};
 	const struct auction_state s = {0};
 	struct auction_writes often = {0}, due = {0};
 	double at = 0;
@@ -164,6 +164,12 @@ static void test_due(void **state)
 		}
 		assert_int_equal(often.way, due.way);
 	}
+}
+
+static void test_due(void **state)
+{
+	due_is_enough(AUCTION_DEFER_MOST);
+	due_is_enough(AUCTION_DWELL / 2.0); /* shorter than a deferral lasts at least */
 	assert_true(isinf(auction_writes_due(&(struct auction_writes){0}, 100)));
 }
 
