@@ -10,6 +10,8 @@
     flash      nothing moves: 100 us a command and 500 MB/s
     flash8     eight channels of 100 us and 300 MB/s, striped by 64 KiB: as an SSD, faster with
                many outstanding
+    cloud      a volume behind a network: 250 MB/s and 16,000 commands a second, each
+               answered 0.8 ms later, the next being served meanwhile
     raid4      four of the default striped by 64 KiB, each ordering up to 32 commands by itself
     raid4fifo  the same without tagged queues: an arm serves its commands as they come
 """
@@ -26,6 +28,8 @@ MODELS = {
     "flash": {"solid": 1, "overhead": 100, "rate-outer": 500, "rate-inner": 500},
     "flash8": {"solid": 1, "overhead": 100, "rate-outer": 300, "rate-inner": 300, "spindles": 8,
                "stripe": 64, "depth": 32, "interface": 3000},
+    "cloud": {"solid": 1, "overhead": 60, "rate-outer": 250, "rate-inner": 250, "depth": 32,
+              "latency": 0.8},
     "raid4": {"spindles": 4, "stripe": 64, "depth": 32},
     "raid4fifo": {"spindles": 4, "stripe": 64},
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """The plugin beside the best that there is without it, on disks that it was not tuned on.
 
-b1 to b9 are reads on a disk each: stock Ganesha as it comes, with 2,560 and 16,384 KiB of
+b1 to b10 are reads on a disk each: stock Ganesha as it comes, with 2,560 and 16,384 KiB of
 read-ahead, and under BFQ, the kernel's own server in a guest with mq-deadline and with BFQ, and the
 plugin. bw is a reader beside a writer, bg what the guest costs where no disk is waited for. The
 question is whether anything is slower than stock: less than LEAST of its throughput is a defect,
@@ -35,7 +35,7 @@ AS_SOON = 1.1  # times our COMMIT: who takes longer to write leaves readers more
 MIB = 1 << 20
 # MiB of a quick work: in pieces they take three times as long; of a faster device it would only be their beginning
 SIZE_QUICK, SIZE_AGED, SIZE_SOLID = 48, 24, 256
-DEEP = ("queue32", "raid4", "flash", "flash8")  # several arms, or a queue
+DEEP = ("queue32", "raid4", "flash", "flash8", "cloud")  # several arms, or a queue
 GANESHA = {"stock": {}, "tuned": {"read_ahead_kb": 2560}, "tuned16": {"read_ahead_kb": 16384},
            "bfq": {"scheduler": "bfq"}, "ra": {"kind": "ra"}}
 KERNEL = {"knfsd": {"kind": "knfsd"}, "knfsdbfq": {"kind": "knfsd", "scheduler": "bfq"}}
@@ -398,5 +398,6 @@ EXPERIMENTS = [
     Reads("b7", "flash", random=4000),
     Reads("b8", "flash8", random=4000),
     Reads("b9", "queue32", place="aged", fs="xfs"),
+    Reads("b10", "cloud", random=4000),
     BesideWriter,
 ]

@@ -76,15 +76,19 @@ class Walked(Measured):
 
 
 class Told(Measured):
-    def __init__(self, name, commands, minutes, picture=None, statuses=(0,)):
-        """`statuses`: with which a program ends that has told its figures, good ones or not."""
+    def __init__(self, name, commands, minutes, picture=None, statuses=(0,), quick=None):
+        """`statuses`: with which a program ends that has told its figures, good ones or not; `quick`: the commands of
+        a quick run, and their minutes, where the others take as long however small it is."""
         super().__init__(name, commands, minutes, picture)
         self.statuses = statuses
+        self.quick = commands
+        if quick:
+            self.quick, self.seconds_quick = quick[0], 60 * quick[1]
 
     def run(self, bed):
         found = []
         self.drawn = os.path.join(tempfile.mkdtemp(prefix="measured-"), "picture.png")
-        for number, command in enumerate(self.commands):
+        for number, command in enumerate(self.quick if bed.quick else self.commands):
             known = {"PNG": self.drawn, "PLUGIN": lambda: bed.plugin, "MECHDISK":
                      lambda: bed.mechdisk}
             words = [known.get(word, word) for word in command.split()]
@@ -159,7 +163,7 @@ EXPERIMENTS = [
                 "stock,ra --disk queue32"], 60),
     Told("tradeoff", ["bench/tradeoff --values 30,65,130,300 --png PNG"], 60, "tradeoff.png"),
     Compared("writes", [f"{COMPARE} --work write1+1,write1+0,mixed4+1w2 --servers "
-                        "stock,ra,bfq,strict",
+                        "stock,ra,bfq,strict --runs-of write1+1,write1+0:3",
                         f"{COMPARE} --work write0+1,lazy1+1 --servers stock,ra",
                         f"{COMPARE} --work oltp1,oltp12,oltp32 --servers stock,ra"], 120),
     Told("prices-network", ["bench/figure5 --parts calls,network,cpu --step 6 --png PNG"], 3,
@@ -185,7 +189,7 @@ EXPERIMENTS = [
                        for disk in ("default", "queue32", "raid4", "flash")], 15),
     Told("previews", ["bench/previews", "bench/previews --apart"], 15),
     Told("guest", ["test/e2e/test_guest.py PLUGIN MECHDISK 256"], 5),
-    Told("soak", ["scripts/soak --minutes 60 --seed 7"], 65),
+    Told("soak", ["scripts/soak --minutes 60 --seed 7"], 65, quick=(["scripts/soak --minutes 10 --seed 7"], 12)),
     Told("coverage", ["scripts/coverage"], 5, statuses=(0, 1)),
     Compared("demo", [f"{COMPARE} --work demo --servers stock,ra --max-time 60 --random-count 500"], 15,
              "demo.png"),

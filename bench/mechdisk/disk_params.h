@@ -27,6 +27,7 @@ struct disk_params {
 	double segments;       /* look-ahead segments, replaced least recently used first */
 	double interface_rate; /* MB/s (10^6) between drive and host */
 	double overhead_us;    /* the drive's own time for each command */
+	double latency_ms;     /* of the way to the host, behind all that the drive does */
 	double depth;  /* commands the drive chooses from; 1 is a drive without a tagged queue */
 	double age_ms; /* a command that waited so long is served next */
 	/* 1: consecutive writes stream as through a write cache; 0: they do not */

@@ -20,11 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 #include "disk_array.h"
 #include "image.h"
+#include "real_time.h"
 #include "record.h"
+#include "wire.h"
 
 struct command;
 
@@ -40,7 +41,9 @@ struct command {
 	void *user;
 	int err;
 	uint32_t left; /* pieces not done */
-	char *data;    /* of a read in several pieces; NULL: the spindle's own buffer will do */
+	/* of a read in several pieces, or behind a wire; NULL: the spindle's own buffer will do */
+	char *data;
+	struct wire_item item;
 	struct piece piece[]; /* one for each spindle that has part of it */
 };
 
@@ -83,22 +86,6 @@ static struct {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.timing = true,
 };
-
-static int64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
-static void sleep_until(int64_t at_ns)
-{
-	struct timespec ts = {.tv_sec = at_ns / 1000000000, .tv_nsec = at_ns % 1000000000};
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
-		;
-}
 
 /* 0: it succeeds. */
 static int error_of(enum disk_op op, uint64_t offset, uint64_t length)
@@ -166,6 +153,13 @@ static void answer(struct command *whole, char *data)
 	free(whole);
 }
 
+static void arrive(struct wire_item *item)
+{
+	struct command *whole = (struct command *)((char *)item - offsetof(struct command, item));
+
+	answer(whole, whole->data);
+}
+
 /* Copies what the spindle has of a read to where it belongs in the answer. 0 or an errno. */
 static int fetch(const struct spindle *spindle, const struct piece *piece, char *data)
 {
@@ -213,7 +207,10 @@ static void serve(struct spindle *spindle, struct piece *piece)
 		drive.waiting--;
 		count_command(whole);
 		pthread_mutex_unlock(&drive.lock);
-		answer(whole, data);
+		if (wire_is_up())
+			wire_send(&whole->item, service.end_ns);
+		else
+			answer(whole, data);
 		pthread_mutex_lock(&drive.lock);
 	}
 }
@@ -256,6 +253,8 @@ int drive_start(const struct disk_params *params, drive_done done)
 
 	drive.done = done;
 	drive.array = disk_array_of(params);
+	if (params->latency_ms > 0)
+		err = wire_start((int64_t)(params->latency_ms * 1e6), arrive);
 	for (uint32_t i = 0; i < drive.array.spindles && !err; i++) {
 		drive.spindle[i].number = i;
 		err = start_spindle(&drive.spindle[i], &one);
@@ -275,6 +274,7 @@ void drive_stop(void)
 		disk_model_free(drive.spindle[i].model);
 		free(drive.spindle[i].buffer);
 	}
+	wire_stop();
 	if (drive.trace)
 		fclose(drive.trace);
 }
@@ -298,7 +298,7 @@ static struct command *cut(enum disk_op op, void *user, uint64_t offset, size_t 
 			.op = op, .offset = part.offset, .length = part.length};
 		whole->left += part.length > 0;
 	}
-	if (op == DISK_READ && whole->left > 1) {
+	if (op == DISK_READ && (whole->left > 1 || wire_is_up())) {
 		whole->data = malloc(length);
 		if (!whole->data) {
 			free(whole);
