@@ -91,7 +91,7 @@ def compare(bed, command, more=()):
     failure of the bed's; the others count. What was measured before compare was cut off is the
     bed's too, and another call goes on from there where the bed has a place for its file."""
     run = 1 + max((r["run"] for r in bed.records), default=-1)
-    runs = () if "--runs" in command and not bed.quick else ("--runs", str(bed.rounds))
+    runs = () if "--runs " in command and not bed.quick else ("--runs", str(bed.rounds))
     more = ["--tries", str(bed.tries), *runs, *more]
     with tempfile.TemporaryDirectory(prefix="comparing-") as directory:
         path = bed.part(run) or os.path.join(directory, "compare.json")
