@@ -59,6 +59,9 @@ static const char *why_away(struct watch_group *g)
 	return now ? "somebody else has frozen it" : NULL;
 }
 
+/* Not for good, and tried again whenever it would be halted. */
+static const char not_now[] = "cannot be turned now";
+
 /* WHY: NULL, or with the cause where the last call of its knob failed for one. */
 static void say_away(const struct watch_group *g, enum log_level level, const char *why)
 {
@@ -79,15 +82,29 @@ static void leave(struct watch_group *g, const char *why, double now)
 
 static bool is_free(struct watch_group *g, double now)
 {
-	leave(g, why_away(g), now);
-	return !g->away;
+	const char *why = why_away(g);
+
+	if (why || g->away != not_now) /* that it can be read does not say that it can be turned */
+		leave(g, why, now);
+	return !why;
 }
 
-/* Want of descriptors or memory: tried again, as soon as it would be halted. */
+/* Want of descriptors or memory, or a signal. */
 static bool is_passing(int error)
 {
 	return error == EMFILE || error == ENFILE || error == ENOMEM || error == EINTR ||
 	       error == EAGAIN;
+}
+
+/* It runs on, for now or for good. */
+static void turn_failed(struct watch_group *g, double now)
+{
+	g->halt = (struct halt){0};
+	if (is_passing(g->knob.error))
+		leave(g, not_now, now);
+	else if (g->knob.error != ECANCELED && !knob_is_gone(&g->knob))
+		refuse(g, strerror(g->knob.error));
+	knob_restore(&g->knob);
 }
 
 static void turn(struct watch_host *h, struct watch_group *g, double now)
@@ -96,14 +113,10 @@ static void turn(struct watch_host *h, struct watch_group *g, double now)
 		return;
 	if (!g->halt.halted)
 		knob_release(&g->knob);
-	else if (!knob_turn(&g->knob, 1, &h->hand.recorder)) {
-		g->halt = (struct halt){0};
-		if (is_passing(g->knob.error))
-			leave(g, "cannot be turned", now);
-		else if (g->knob.error != ECANCELED && !knob_is_gone(&g->knob))
-			refuse(g, strerror(g->knob.error));
-		knob_restore(&g->knob);
-	}
+	else if (knob_turn(&g->knob, 1, &h->hand.recorder))
+		leave(g, NULL, now);
+	else
+		turn_failed(g, now);
 }
 
 static void tick(struct watch_host *h, struct watch_group *g, const struct watch *w, double bid,

@@ -226,7 +226,7 @@ class Writes:
             return SEND
         defers, full = self.way == DEFER, self.bid >= CEILING
         cheap = _cheap(self.ask / self._calm, self.way == ACCELERATE)
-        if full and not cheap or defers and now - self.since >= self._hold:
+        if full and not cheap or defers and now >= self.since + self._hold:
             return SEND
         if (self._rested is None or now >= self._rested) and self._is_dear(now):
             return DEFER
@@ -255,7 +255,8 @@ class Writes:
     def due(self, now):
         """When to judge again though no price moves; infinite: never."""
         if self.way == DEFER:
-            return self.since + (self._dwell if now < self.since + self._dwell else self._hold)
+            dwells = now < self.since + self._dwell
+            return self.since + (min(self._dwell, self._hold) if dwells else self._hold)
         return self._rested if self._rested is not None and self._rested > now else math.inf
 
 

@@ -100,7 +100,7 @@ static char *receive_line(int fd, unsigned int timeout_s)
 			return line;
 		}
 		if (n <= 0 || clock_now() > until) {
-			errno = n < 0 ? errno : 0;
+			errno = n < 0 ? errno : n ? EAGAIN : 0;
 			break;
 		}
 		len += (size_t)n;

@@ -62,7 +62,7 @@ static bool is_full(const struct view *v)
 
 static bool was_long(const struct view *v)
 {
-	return defers(v->w) && v->now - v->w->since >= v->w->hold;
+	return defers(v->w) && v->now >= v->w->since + v->w->hold;
 }
 
 static bool may_defer(const struct view *v)

@@ -12,7 +12,7 @@
  *           auction_writes_judge(&w, &t, &may, now);
  *           do as w.way says
  *
- * A deferral lasts DWELL at least, for prices of a busy server jump, and may.defer_most at most; then there is
+ * A deferral lasts DWELL at least, for prices of a busy server jump, and may.defer_most at most, which may be less; then there is
  * none for REST, so that with a kernel that looks at what is old every 5 s no data waits longer than the 30 s that
  * it would without. It ends at once where the bid has reached its ceiling. Accelerated is what has been cheap
  * for CALM, beside the bid without dirty memory: that this is full is no reason to send everything at once.

@@ -274,10 +274,14 @@ static void test_for_want_of_a_descriptor(void **state)
 		watch_groups_tick(&host, 10 + i);
 	}
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files_limit), 0);
+	host.watches[0].detector.prices.write = 0;
+	watch_groups_tick(&host, 91); /* it can be read, which is not said to be all */
+	assert_non_null(strstr(files_said, strerror(EMFILE)));
 	host.hand.recorder.record = record_kept;
 	assert_int_equal(files_number(FREEZE), 0);
-	assert_string_equal(shown(), "group /backup: left alone: cannot be turned\n");
+	assert_string_equal(shown(), "group /backup: left alone: cannot be turned now\n");
 	assert_in_range((int)halted_at(0.9), 20, 39);
+	assert_null(host.groups[0].away);
 	watch_groups_release(&host);
 	assert_int_equal(files_number(FREEZE), 0);
 	settings_free(&host.settings);

@@ -166,10 +166,27 @@ static void due_is_enough(double defer_most)
 	}
 }
 
+/* Judged when it is due, to the last bit, it is over: who goes from one such time to the next does not stand still. */
+static void due_ends(double since, double defer_most)
+{
+	const struct auction_may may = {true, true, defer_most};
+	const struct auction_state s = {0};
+	struct auction_writes w = {0};
+	double now = since;
+
+	for (int i = 0; i < 2; i++) {
+		auction_writes_hear(&w, &terms, &s, 1, now);
+		auction_writes_judge(&w, &terms, &may, now);
+		assert_int_equal(w.way, i == 0 ? AUCTION_DEFER : AUCTION_SEND);
+		now = auction_writes_due(&w, now);
+	}
+}
+
 static void test_due(void **state)
 {
 	due_is_enough(AUCTION_DEFER_MOST);
 	due_is_enough(AUCTION_DWELL / 2.0); /* shorter than a deferral lasts at least */
+	due_ends(1000.7, 2.9);
 	assert_true(isinf(auction_writes_due(&(struct auction_writes){0}, 100)));
 }
 

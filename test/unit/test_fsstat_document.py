@@ -102,10 +102,14 @@ def of_weights(judged):
 @of_weights
 def writes(names, weight, most, *events):
     client = names["Writes"](float(most))
+    began = None  # the deferral
     for event in events:
         now, stated, dirty, worth, way = re.split("[:=]", event)
         got = client.judge(float(now), number(stated), float(dirty), float(worth), weight=weight)
+        began = (float(now) if began is None else began) if way == "d" else None
         if got[0] != way or not client.due(float(now)) > float(now):
+            return False
+        if began is not None and client.due(float(now)) > began + float(most):
             return False
     return True
 
