@@ -10,8 +10,8 @@
     flash      nothing moves: 100 us a command and 500 MB/s
     flash8     eight channels of 100 us and 300 MB/s, striped by 64 KiB: as an SSD, faster with
                many outstanding
-    cloud      a volume behind a network: 250 MB/s and 16,000 commands a second, each
-               answered 0.8 ms later, the next being served meanwhile
+    cloud      a volume behind a network: 60 us a command and 250 MB/s, each answered
+               0.8 ms later, others being served meanwhile
     raid4      four of the default striped by 64 KiB, each ordering up to 32 commands by itself
     raid4fifo  the same without tagged queues: an arm serves its commands as they come
 """

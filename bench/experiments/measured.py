@@ -6,7 +6,7 @@
 A block is what stands between <!-- figures: NAME begin --> and end. `Compared` is made by one or
 more calls of bench/compare, whose rounds are the block's; `Walked` of bench/trees, in a quick run
 with fewer files; `Told` by a program whose words are shown
-as they are, run once in all, and again while others have the processors. In its command PLUGIN and
+(but for its progress), run once in all, and again while others have the processors. In its command PLUGIN and
 MECHDISK are what was built, PNG is the block's picture.
 """
 import json
@@ -37,10 +37,16 @@ class Measured(Experiment):
                        {"kind": type(self).__name__, "picture": self.picture, "calls": more})
 
 
+def at_least(command, rounds_asked):
+    """The command with no work of its --runs-of in fewer rounds."""
+    return re.sub(r"(?<= --runs-of )(\S+):(\d+)",
+                  lambda m: f"{m[1]}:{max(int(m[2]), rounds_asked)}", command)
+
+
 class Compared(Measured):
     def run(self, bed):
         found = []
-        for command in self.commands:
+        for command in (at_least(c, bed.rounds) for c in self.commands):
             stored, _ = compare(bed, command)
             found.append({"command": command, **{key: stored[key] for key in (
                 "title", "servers", "works", "targets", "runs")}})
@@ -111,9 +117,9 @@ def results_of(one):
 
 
 def without_progress(name, text):
-    """What a program told, but for the lines that say how far it was."""
+    """What a program told, but for the lines that say how far it was, or what all its counters were."""
     lines = text.rstrip().splitlines()
-    return "\n".join(line for line in lines if name not in SHOW_PROGRESS or not line.startswith("#"))
+    return "\n".join(x for x in lines if name not in SHOW_PROGRESS or not PROGRESS.match(x))
 
 
 def render(stored):
@@ -137,7 +143,8 @@ def render(stored):
     return "\n\n".join(parts)
 
 
-SHOW_PROGRESS = ("soak",)  # in lines that begin with #
+SHOW_PROGRESS = ("soak",)
+PROGRESS = re.compile(r"# +\d+ of \d+ s: |# RA_STATS ")
 QUICK_FILES = 1500  # of a walk: of a wide directory
 OFF = "Seq_Max=65535,Seq_Threshold=65535"
 POLICIES = "--variant elevator:Scheduler=elevator --variant ncscan:Scheduler=ncscan " \

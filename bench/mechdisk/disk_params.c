@@ -29,7 +29,8 @@ const struct disk_option disk_options[] = {
 	OPTION("interface", "MB/s", 10, 10000, 550, interface_rate, "rate between drive and host"),
 	OPTION("overhead", "us", 0, 10000, 50, overhead_us, "the drive's time for each command"),
 	OPTION("latency", "ms", 0, 1000, 0, latency_ms,
-	       "each answer comes so much later, while the drive serves the next command"),
+	       "reads and writes are answered so much later, while the drive serves others of "
+	       "--depth"),
 	OPTION("depth", "", 1, DISK_DEPTH_MAX, 1, depth,
 	       "commands the drive chooses from (1: no tagged queue)"),
 	OPTION("age", "ms", 1, 60000, 500, age_ms, "a command that waited so long is served next"),

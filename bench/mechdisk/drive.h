@@ -17,14 +17,14 @@
 
 /*
  * A finished command: err is 0 or a positive errno; data holds what was read, NULL for writes.
- * Called from the drive's thread, or from the submitter's while timing is off.
+ * Called from the drive's thread, the wire's where there is one (wire.h), or the submitter's while timing is off.
  */
 typedef void (*drive_done)(void *user, int err, const void *data, size_t length);
 
 /* 0 or a positive errno. params must have been checked. */
 int drive_start(const struct disk_params *params, drive_done done);
 
-/* Serves what is queued, then stops the thread and closes the trace. */
+/* Serves what is queued, waits for what is on the wire, then stops the threads and closes the trace. */
 void drive_stop(void);
 
 void drive_read(void *user, uint64_t offset, size_t length);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The way between drive and host, as of a volume behind a network: each answer is on it for as long, however many
- * others are, and the drive serves the next command meanwhile.
+ * The way between drive and host, as of a volume behind a network: each read's and write's answer is on it for as
+ * long, and the drive serves others meanwhile. No more than --depth are with the drive and on their way together:
+ * of depth 1 the drive stands still.
  *
  *     drive   |-- a --|-- b --|-- c --|
  *     wire            |......a......| |......c......|
