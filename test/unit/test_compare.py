@@ -320,13 +320,33 @@ class Called(unittest.TestCase):
 
 
 class Words(unittest.TestCase):
+    @staticmethod
+    def told(experiment, quick=False):
+        bed = types.SimpleNamespace(plugin="/a b/libfsalra.so", mechdisk="/c d/mechdisk", say=None,
+                                    watch=Stolen(0), tries=1, records=[], quick=quick)
+        return experiment.run(bed).more["calls"][0]["text"]
+
     def test_a_path_may_have_blanks(self):
         self.assertEqual(comparing.call(["printf", "%s", "a b"]), "a b")
         self.assertEqual(comparing.call("printf %s", ["a b"]), "a b")
-        told = measured.Told("x", ["printf [%s] PLUGIN MECHDISK"], 1)
-        bed = types.SimpleNamespace(plugin="/a b/libfsalra.so", mechdisk="/c d/mechdisk", say=None,
-                                    watch=Stolen(0), tries=1, records=[])
-        self.assertEqual(told.run(bed).more["calls"][0]["text"], "[/a b/libfsalra.so][/c d/mechdisk]")
+        self.assertEqual(self.told(measured.Told("x", ["printf [%s] PLUGIN MECHDISK"], 1)),
+                         "[/a b/libfsalra.so][/c d/mechdisk]")
+
+    def test_what_takes_as_long_however_small_has_quick_commands(self):
+        experiment = measured.Told("x", ["printf an_hour"], 65, quick=(["printf minutes"], 12))
+        self.assertEqual((self.told(experiment), self.told(experiment, True)), ("an_hour", "minutes"))
+        self.assertEqual((experiment.seconds_full, experiment.seconds_quick), (3900, 720))
+        self.assertEqual(self.told(measured.Told("x", ["printf %s same"], 1), True), "same")
+
+    def test_progress_is_not_shown(self):
+        text = "#    10 of 600 s: 7 calls\nok 1\n# a while later 3 threads\n# RA_STATS {}\n"
+        self.assertEqual(measured.without_progress("soak", text), "ok 1\n# a while later 3 threads")
+        self.assertEqual(measured.without_progress("guest", text), text.rstrip())
+
+    def test_no_work_has_fewer_rounds_than_are_asked(self):
+        command = "bench/compare --work a,b --runs-of a,b:3 --servers ra"
+        self.assertEqual(measured.at_least(command, 1), command)
+        self.assertEqual(measured.at_least(command, 6), command.replace(":3", ":6"))
 
 
 class Built(unittest.TestCase):
