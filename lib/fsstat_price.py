@@ -246,7 +246,7 @@ class Writes:
         if way == DEFER:
             turn = self._by_turns(now)
             self._hold = min(HOLD, self._most) if turn else self._most
-            self._dwell = self._hold if turn else DWELL
+            self._dwell = self._hold if turn else min(DWELL, self._hold)
         elif self.way == DEFER:
             self._rested = now + REST
         self.way, self.since = way, now
@@ -255,8 +255,7 @@ class Writes:
     def due(self, now):
         """When to judge again though no price moves; infinite: never."""
         if self.way == DEFER:
-            dwells = now < self.since + self._dwell
-            return self.since + (min(self._dwell, self._hold) if dwells else self._hold)
+            return self.since + (self._dwell if now < self.since + self._dwell else self._hold)
         return self._rested if self._rested is not None and self._rested > now else math.inf
 
 

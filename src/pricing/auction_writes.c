@@ -146,7 +146,7 @@ static void begin_deferral(struct auction_writes *w, double most, double now)
 	const bool turn = by_turns(w, now);
 
 	w->hold = turn ? fmin(AUCTION_HOLD, most) : most;
-	w->dwell = turn ? w->hold : AUCTION_DWELL;
+	w->dwell = turn ? w->hold : fmin(AUCTION_DWELL, w->hold);
 }
 
 void auction_writes_go(struct auction_writes *w, const struct auction_may *may,
@@ -177,6 +177,6 @@ enum auction_why auction_writes_judge(struct auction_writes *w, const struct auc
 double auction_writes_due(const struct auction_writes *w, double now)
 {
 	if (defers(w))
-		return w->since + (now < w->since + w->dwell ? fmin(w->dwell, w->hold) : w->hold);
+		return w->since + (now < w->since + w->dwell ? w->dwell : w->hold);
 	return w->rest_until > now ? w->rest_until : INFINITY;
 }

@@ -12,10 +12,11 @@
  *           auction_writes_judge(&w, &t, &may, now);
  *           do as w.way says
  *
- * A deferral lasts DWELL at least, for prices of a busy server jump, and may.defer_most at most, which may be less; then there is
- * none for REST, so that with a kernel that looks at what is old every 5 s no data waits longer than the 30 s that
- * it would without. It ends at once where the bid has reached its ceiling. Accelerated is what has been cheap
- * for CALM, beside the bid without dirty memory: that this is full is no reason to send everything at once.
+ * A deferral lasts DWELL at least, for prices of a busy server jump, and may.defer_most at most, which may be
+ * less; then there is none for REST, so that with a kernel that looks at what is old every 5 s no data waits longer
+ * than the 30 s that it would without. It ends at once where the bid has reached its ceiling. Accelerated is what
+ * has been cheap for CALM, beside the bid without dirty memory: that this is full is no reason to send everything
+ * at once.
  *
  * Where the server is dear again within TURNS after a deferral's rest, clients go by turns: each further deferral lasts
  * HOLD, whatever the price does meanwhile. Whether there is another is by what was asked LATELY, on average, unless
@@ -69,7 +70,7 @@ struct auction_writes {
 	enum auction_way way;
 	double ask, bid, calm;	  /* prices; calm: the bid without dirty memory */
 	double since;		  /* s: when this way began */
-	double hold, dwell;	  /* s: how long this deferral lasts at most and at least */
+	double hold, dwell;	  /* s: this deferral at most and at least; dwell <= hold */
 	double rest_until;	  /* s: no deferral before; 0: there was none */
 	double lately, lately_at; /* mean ask; s: until when, 0: no prices */
 	double cheap_since;	  /* s; 0: it is not far cheaper */
