@@ -71,7 +71,7 @@ static void say_away(const struct watch_group *g, enum log_level level, const ch
 		 cause ? strerror(cause) : "");
 }
 
-static void leave(struct watch_group *g, const char *why, double now)
+static void note_away(struct watch_group *g, const char *why, double now)
 {
 	if (why != g->away)
 		say_away(g, tell_change(&g->away_told, !why, now), why);
@@ -85,7 +85,7 @@ static bool is_free(struct watch_group *g, double now)
 	const char *why = why_away(g);
 
 	if (why || g->away != not_now) /* that it can be read does not say that it can be turned */
-		leave(g, why, now);
+		note_away(g, why, now);
 	return !why;
 }
 
@@ -101,7 +101,7 @@ static void turn_failed(struct watch_group *g, double now)
 {
 	g->halt = (struct halt){0};
 	if (is_passing(g->knob.error))
-		leave(g, not_now, now);
+		note_away(g, not_now, now);
 	else if (g->knob.error != ECANCELED && !knob_is_gone(&g->knob))
 		refuse(g, strerror(g->knob.error));
 	knob_restore(&g->knob);
@@ -114,7 +114,7 @@ static void turn(struct watch_host *h, struct watch_group *g, double now)
 	if (!g->halt.halted)
 		knob_release(&g->knob);
 	else if (knob_turn(&g->knob, 1, &h->hand.recorder))
-		leave(g, NULL, now);
+		note_away(g, NULL, now);
 	else
 		turn_failed(g, now);
 }

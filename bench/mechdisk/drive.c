@@ -8,8 +8,8 @@
  * A command that found the arm busy starts at the moment the arm became free for the same reason.
  *
  * Of several spindles each has such a thread, a model and a queue. A command is cut into one piece
- * for each spindle that has part of it; whose piece ends last answers, or
- * sends the answer over the wire (wire.h).
+ * for each spindle that has part of it; whose piece ends last answers, or sends the answer over the
+ * wire (wire.h).
  *
  * The bytes of a write are in the image as soon as it is submitted; only its answer waits. Nobody
  * may rely on the order of commands that are outstanding at the same time, so this cannot be seen.
@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "common/container.h"
 #include "disk_array.h"
 #include "image.h"
 #include "real_time.h"
@@ -156,7 +157,7 @@ static void answer(struct command *whole, char *data)
 
 static void arrive(struct wire_item *item)
 {
-	struct command *whole = (struct command *)((char *)item - offsetof(struct command, item));
+	struct command *whole = CONTAINER_OF(item, struct command, item);
 
 	answer(whole, whole->data);
 }

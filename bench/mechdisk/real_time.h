@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Nanoseconds of CLOCK_MONOTONIC, and sleep until one of them. */
+/* The one clock, as the model counts by it, and sleep until one of its times. */
 #ifndef MECHDISK_REAL_TIME_H
 #define MECHDISK_REAL_TIME_H
 
@@ -7,12 +7,11 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "common/clock.h"
+
 static inline int64_t now(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+	return (int64_t)clock_now();
 }
 
 static inline void sleep_until(int64_t at_ns)
