@@ -74,20 +74,6 @@ static bool begins_briefly(const struct sched_queue *q, const struct sched_req *
 	return flow_begins(q, r) && ((v->flow == r->in && v->joined) || is_long_round(q, r));
 }
 
-bool flow_begins_beside(const struct sched_queue *q, const struct sched_req *r)
-{
-	const struct sched_req *last = TAILQ_LAST(&r->waiters, sched_list), *at;
-
-	if (last && req_end(last) > r->offset + SHORT_CHUNK_MAX)
-		return false;
-	if (q->short_chunks > (r->state == REQ_QUEUED))
-		return true;
-	TAILQ_FOREACH(at, &q->active, age)
-		if (at->file != r->file)
-			return true;
-	return false;
-}
-
 uint64_t flow_turn(const struct sched_queue *q, const struct sched_req *r)
 {
 	if (place_is_beginning(r))

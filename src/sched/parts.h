@@ -67,32 +67,10 @@ static inline bool lets_go(const struct sched_req *r)
 	return r->class == SCHED_PREFETCH;
 }
 
-/*
- * flow_begin.c: whether of R, a young chunk, the beginning goes beside others: another one waits, or something of another file is
- * there; and nobody waits for more than that.
- */
-bool flow_begins_beside(const struct sched_queue *q, const struct sched_req *r);
-
-/* Whether R may be at the drive with others now, if it is one that may be at all. */
-static inline bool goes_with_others(const struct sched_queue *q, const struct sched_req *r)
-{
-	if (!is_short_chunk(r))
-		return true;
-	if (r->pieces)
-		return q->pieces_too;
-	return r->young ? q->young_too && flow_begins_beside(q, r) : q->short_too;
-}
-
+/* place.c: whether R may be at the drive with others now, if it is one that may be at all. */
+bool goes_with_others(const struct sched_queue *q, const struct sched_req *r);
 /* Whether chunks in pieces are at the drive together, between whose steps no gap opens. */
-static inline bool pieces_are_there(const struct sched_queue *q)
-{
-	const struct sched_req *r;
-
-	TAILQ_FOREACH(r, &q->active, age)
-		if (is_short_chunk(r) && r->pieces)
-			return true;
-	return false;
-}
+bool pieces_are_there(const struct sched_queue *q);
 
 /* Reads queued. */
 static inline uint32_t sched_reads(const struct sched_queue *q)

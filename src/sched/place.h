@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Whether another request may start beside those that run. Pure.
+ * Whether another request may start beside those that run (place.c: which chunks may, parts.h). Pure.
  *
  *   depth 1:                    [ chunk ]   [ write-back ]   [ chunk r r r chunk ]
  *   a drive with a queue:         r r r                             '-- a gap
